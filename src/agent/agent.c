@@ -116,12 +116,15 @@ static void option_add(struct words *w, const char *option, const char *value) {
     word_add(w, value, strlen(value));
 }
 
-/* "--sandbox", or "--sandbox=…". */
+/* "--sandbox", or "--sandbox=…"; `length` of the option's name. */
+static bool is_option(const char *word, const char *option, size_t length) {
+    return strncmp(word, option, length) == 0 && (word[length] == '\0' || word[length] == '=');
+}
+
 static bool has_option(const char *const *words, const char *option) {
     size_t length = strlen(option);
     for (size_t i = 0; words && words[i]; i++)
-        if (strncmp(words[i], option, length) == 0
-            && (words[i][length] == '\0' || words[i][length] == '='))
+        if (is_option(words[i], option, length))
             return true;
     return false;
 }
@@ -136,6 +139,24 @@ static bool has_one(const char *const *words, const char *const *options) {
 static void words_add(struct words *w, const char *const *words) {
     for (; words && *words; words++)
         word_add(w, *words, strlen(*words));
+}
+
+/* Configured words. At a terminal, without the options that need an unattended run. */
+static void more_add(struct words *w, const struct agent_adapter *adapter,
+                     const struct agent_launch *launch) {
+    for (const char *const *word = launch->more; word && *word; word++) {
+        const char *const *option = launch->is_interactive ? adapter->unattended : NULL;
+        size_t length = 0;
+        for (; option && *option; option++) {
+            length = strcspn(*option, "=");
+            if (is_option(*word, *option, length))
+                break;
+        }
+        if (!option || !*option)
+            word_add(w, *word, strlen(*word));
+        else if ((*option)[length] == '=' && (*word)[length] == '\0' && word[1])
+            word++;
+    }
 }
 
 static void usual_add(struct words *w, const struct agent_adapter *adapter,
@@ -178,7 +199,7 @@ static void template_add(struct words *w, const struct agent_adapter *adapter, c
     } else if (strcmp(word, AGENT_WORD_USUAL) == 0) {
         usual_add(w, adapter, launch);
     } else if (strcmp(word, AGENT_WORD_MORE) == 0) {
-        words_add(w, launch->more);
+        more_add(w, adapter, launch);
         for (size_t i = 0; launch->allow && launch->allow[i]; i++)
             option_add(w, adapter->allow_option, launch->allow[i]);
     } else {
@@ -189,11 +210,12 @@ static void template_add(struct words *w, const struct agent_adapter *adapter, c
 size_t agent_command(const struct agent_adapter *adapter, const struct agent_launch *launch,
                      struct strbuf *out) {
     struct words w = { out, 0 };
-    if (!adapter->command)
+    const char *const *words = launch->is_interactive ? adapter->interactive : adapter->command;
+    if (!words)
         return 0;
-    const char *program = launch->program ? launch->program : adapter->command[0];
+    const char *program = launch->program ? launch->program : words[0];
     word_add(&w, program, strlen(program));
-    for (const char *const *word = adapter->command + 1; *word; word++)
+    for (const char *const *word = words + 1; *word; word++)
         template_add(&w, adapter, *word, launch);
     return w.count;
 }

@@ -142,6 +142,12 @@ struct agent_adapter {
     const char *login;          /* agent_print_login; {agent} is its name; or NULL */
     const char *const *environment; /* KEY=VALUE: few retries of its own, no updates; or NULL */
 
+    /* The words of agent_command that open it for a person at a terminal; NULL: unknown. */
+    const char *const *interactive;
+    /* Configured options that it accepts only unattended, omitted there. "--color=": its value is
+     * the rest of the word, or the next word. Or NULL. */
+    const char *const *unattended;
+
     /* Some agents print no tokens but write them to a file at exit: the option with its path
      * (agent_launch.usage_file), and its name in the run's folder. agent_reader_usage reads it
      * before agent_reader_end. NULL: everything is in the output. */
@@ -195,7 +201,7 @@ struct agent_mcp {
 };
 
 /* The command of a run. `program`: NULL, or replaces the agent's own name. The prompt goes to
- * standard input. */
+ * standard input; with is_interactive a person types it. */
 struct agent_launch {
     const char *program;
     const char *session;      /* id for a new session; NULL: the agent chooses */
@@ -205,11 +211,13 @@ struct agent_launch {
     const char *const *allow; /* permission rules for this run; ends with NULL; or NULL */
     const char *budget_usd;   /* maximum cost of the run, "2.5"; NULL: none */
     const char
-        *usage_file;   /* where it may write its usage (agent_adapter.usage_file_name); or NULL */
-    bool is_sandboxed; /* runs in a sandbox */
-    bool is_boxed;     /* … and cannot create its own there */
+        *usage_file;     /* where it may write its usage (agent_adapter.usage_file_name); or NULL */
+    bool is_sandboxed;   /* runs in a sandbox */
+    bool is_boxed;       /* … and cannot create its own there */
+    bool is_interactive; /* opens the session at a terminal, with the same settings */
 };
-/* Appends NUL-terminated words to `out`; returns their number. 0: the adapter has no command. */
+/* Appends NUL-terminated words to `out`; returns their number. 0: the adapter has no such
+ * command. */
 size_t agent_command(const struct agent_adapter *adapter, const struct agent_launch *launch,
                      struct strbuf *out);
 

@@ -484,6 +484,13 @@ const struct agent_adapter agent_claude = {
     .command = LIST("claude", "-p", "--output-format", "stream-json", "--verbose", AGENT_WORD_USUAL,
                     AGENT_WORD_MODEL, AGENT_WORD_SESSION, AGENT_WORD_BUDGET, AGENT_WORD_MORE),
     .resume = LIST("--resume", AGENT_WORD_RESUME),
+    .interactive =
+        LIST("claude", AGENT_WORD_USUAL, AGENT_WORD_MODEL, AGENT_WORD_SESSION, AGENT_WORD_MORE),
+    .unattended =
+        LIST("-p", "--print", "--output-format=", "--input-format=", "--max-turns=",
+             "--max-budget-usd=", "--json-schema=", "--permission-prompts=",
+             "--permission-prompt-tool=", "--include-partial-messages", "--include-hook-events",
+             "--forward-subagent-text", "--replay-user-messages", "--no-session-persistence"),
     .model_option = "--model",
     .session_option = "--session-id",
     .budget_option = "--max-budget-usd",

@@ -256,6 +256,12 @@ const struct agent_adapter agent_codex = {
     .command = LIST("codex", "exec", "--json", "--skip-git-repo-check", AGENT_WORD_USUAL,
                     AGENT_WORD_MODEL, AGENT_WORD_MORE, AGENT_WORD_SESSION, "-"),
     .resume = LIST("resume", AGENT_WORD_RESUME),
+    /* Its shared server would run outside the sandbox, and keep the session open afterwards. */
+    .interactive = LIST("codex", "--no-daemon", AGENT_WORD_USUAL, AGENT_WORD_MODEL, AGENT_WORD_MORE,
+                        AGENT_WORD_SESSION),
+    .unattended = LIST("--json", "--skip-git-repo-check", "--ephemeral", "--ignore-user-config",
+                       "--ignore-rules", "--output-schema=", "--color=", "-o=",
+                       "--output-last-message=", "--thread-source=", "--cyber-access-program="),
     .usual = LIST("--sandbox", "workspace-write"),
     .instead = LIST("--sandbox", "-s", "--full-auto", "--dangerously-bypass-approvals-and-sandbox"),
     .model_option = "--model",

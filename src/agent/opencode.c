@@ -192,6 +192,10 @@ const struct agent_adapter agent_opencode = {
     .command = LIST("opencode", "run", "--format", "json", (AGENT_WORD_NEW "--title="),
                     AGENT_WORD_MODEL, AGENT_WORD_MORE, AGENT_WORD_SESSION),
     .resume = LIST("--session", AGENT_WORD_RESUME),
+    .interactive = LIST("opencode", AGENT_WORD_MODEL, AGENT_WORD_MORE, AGENT_WORD_SESSION),
+    .unattended = LIST("--format=", "--title=", "--command=", "--share",
+                       "-f=", "--file=", "--attach=", "-p=", "--password=", "-u=", "--username=",
+                       "--dir=", "--variant=", "--thinking", "-i", "--interactive"),
     .model_option = "--model",
     .allow_hint =
         "allow it under 'permission' in opencode.json, or everything with agents.A.args: [--auto]",

@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/macros.h"
@@ -163,6 +162,25 @@ int number_hex_digit(char digit) {
     if (digit >= 'a' && digit <= 'f')
         return digit - 'a' + 10;
     return digit >= 'A' && digit <= 'F' ? digit - 'A' + 10 : -1;
+}
+
+static const char hex_digits[] = "0123456789abcdef";
+
+void number_hex_print(const uint8_t *bytes, size_t size, char *ret) {
+    for (size_t i = 0; i < size; i++) {
+        *ret++ = hex_digits[bytes[i] >> 4];
+        *ret++ = hex_digits[bytes[i] & 15];
+    }
+    *ret = '\0';
+}
+
+bool number_hex_parse(const char *digits, uint8_t *ret, size_t size) {
+    if (strspn(digits, hex_digits) != 2 * size || digits[2 * size])
+        return false;
+    for (size_t i = 0; i < size; i++)
+        ret[i] =
+            (uint8_t)(number_hex_digit(digits[2 * i]) << 4 | number_hex_digit(digits[2 * i + 1]));
+    return true;
 }
 
 void number_print_span(struct strbuf *out, int64_t ms) {

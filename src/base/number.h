@@ -1,6 +1,7 @@
 /* number.h: parses user input as exact numbers. The complete text must be a number. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -15,6 +16,10 @@ const char *number_text(int64_t number, char buf[NUMBER_TEXT_MAX]);
 
 /* 0 to 15; -1: not a hexadecimal digit. */
 int number_hex_digit(char digit);
+/* `ret` has room for 2 * size digits, in lower case, and a NUL. */
+void number_hex_print(const uint8_t *bytes, size_t size, char *ret);
+/* Accepts exactly what number_hex_print prints. `ret` is untouched otherwise. */
+bool number_hex_parse(const char *digits, uint8_t *ret, size_t size);
 
 /* A decimal number with up to `places` decimals, in units of the last one: "1.5" with 2 is 150. 0,
  * -EINVAL: not a number, -E2BIG: more decimals, -ERANGE. */

@@ -115,12 +115,7 @@ bool sha256_same(const uint8_t a[SHA256_SIZE], const uint8_t b[SHA256_SIZE]) {
 }
 
 void sha256_hex(const uint8_t digest[SHA256_SIZE], char ret[SHA256_HEX_SIZE]) {
-    static const char digits[] = "0123456789abcdef";
-    for (unsigned i = 0; i < SHA256_SIZE; i++) {
-        ret[(size_t)2 * i] = digits[digest[i] >> 4];
-        ret[(size_t)2 * i + 1] = digits[digest[i] & 15];
-    }
-    ret[SHA256_HEX_SIZE - 1] = '\0';
+    number_hex_print(digest, SHA256_SIZE, ret);
 }
 
 void sha256_of(const void *bytes, size_t size, uint8_t ret[SHA256_SIZE]) {
@@ -131,13 +126,7 @@ void sha256_of(const void *bytes, size_t size, uint8_t ret[SHA256_SIZE]) {
 }
 
 bool sha256_from_hex(const char *hex, uint8_t ret[SHA256_SIZE]) {
-    uint8_t digest[SHA256_SIZE];
-    if (strspn(hex, "0123456789abcdef") != SHA256_HEX_SIZE - 1 || hex[SHA256_HEX_SIZE - 1])
-        return false;
-    for (size_t i = 0; i < SHA256_SIZE; i++)
-        digest[i] = (uint8_t)(number_hex_digit(hex[2 * i]) << 4 | number_hex_digit(hex[2 * i + 1]));
-    memcpy(ret, digest, sizeof(digest));
-    return true;
+    return number_hex_parse(hex, ret, SHA256_SIZE);
 }
 
 /* --- HMAC ------------------------------------------------------------------------------------- */

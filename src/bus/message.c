@@ -62,8 +62,8 @@ int bus_message_check(const struct bus_message *m, struct error *err) {
     if (!m->type || !bus_type_is_valid(m->type))
         return error_set(
             err, -EINVAL,
-            "'%.40s' is no type of a message: a letter, then letters, digits, '_', '-' "
-            "and '.', %u at the most (example: FACT)",
+            "'%.40s' is not a message type: use a letter, then letters, digits, '_', '-' "
+            "and '.', at most %u in all (example: FACT)",
             m->type ? m->type : "", BUS_TYPE_MAX);
     if (!m->body || !*m->body)
         return error_set(err, -EINVAL, "the message is empty");

@@ -59,7 +59,7 @@ static int find_front(const char *name, const char *text, size_t size, struct ca
     size_t begin = size >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
     size_t at = line_end(text, size, begin);
     if (size > CARD_BYTES_MAX)
-        return error_set(err, -EINVAL, "%.160s: %zu bytes are too many for a card; the most are %u",
+        return error_set(err, -EINVAL, "%.160s: %zu bytes are too many for a card; maximum is %u",
                          name, size, CARD_BYTES_MAX);
     if (memchr(text, '\0', size))
         return error_set(err, -EINVAL, "%.160s: it is no text: it has a NUL byte in it", name);

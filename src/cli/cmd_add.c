@@ -202,7 +202,8 @@ int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *er
     struct task_source source = { .folder = here, .now = clock_read() };
     int r = put_options(call, &source, task, err);
     if (r >= 0)
-        r = cmd_has(call, "agent") || cmd_has(call, "prompt") || cmd_has(call, "prompt-file")
+        r = cmd_has(call, "agent") || cmd_has(call, "agents") || cmd_has(call, "prompt")
+                    || cmd_has(call, "prompt-file")
                 ? put_prompt(call, task, err)
                 : put_command(call, task, err);
     if (r >= 0)
@@ -252,7 +253,7 @@ static int add_formula(const struct cmd_call *call, const char *name) {
     struct error err = { 0 };
     json_t *body = NULL;
     if (cmd_has(call, "file"))
-        return cmd_usage_error(call->cmd, "'--file' and '--formula' exclude each other");
+        return cmd_usage_error(call->cmd, "'--file' and '--formula' cannot be used together");
     int code = check_alone(call, "formula", "project"); /* determines where to search */
     if (code == CMD_OK)
         code = formula_values_take(call, &values);
@@ -307,7 +308,7 @@ static int cmd_add_run(const struct cmd_call *call) {
     }
     const char *folder = cmd_value(call, "cwd");
     if (folder && strcmp(folder, "-") != 0 && access(folder, X_OK) < 0)
-        cmd_warn("there is no folder '%s' yet: without it, it cannot start", folder);
+        cmd_warn("folder '%s' does not exist yet; the task cannot start without it", folder);
     json_t *body = json_pack("{s:[o]}", "tasks", task);
     request_take_options(call, submit_batch_options, body);
     struct submit submit = { .call = call };

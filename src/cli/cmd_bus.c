@@ -341,7 +341,7 @@ static int read_call(struct reading *r) {
     if (code != CMD_OK)
         return code;
     if (r->since && cmd_has(call, "tail"))
-        return cmd_usage_error(call->cmd, "'--since' and '--tail' exclude each other");
+        return cmd_usage_error(call->cmd, "'--since' and '--tail' cannot be used together");
     if (r->type && !bus_type_is_valid(r->type))
         return cmd_usage_error(call->cmd, "'%.40s' is no type of a message (example: FACT)",
                                r->type);

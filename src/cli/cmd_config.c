@@ -61,7 +61,7 @@ static int read_config(const struct cmd_call *call, struct config *config, struc
 
 static int check_live(const struct cmd_call *call) {
     const char *other = cmd_has(call, "file") ? "file" : cmd_has(call, "set") ? "set" : NULL;
-    return other ? cmd_usage_error(call->cmd, "'--live' and '--%s' exclude each other", other)
+    return other ? cmd_usage_error(call->cmd, "'--live' and '--%s' cannot be used together", other)
                  : CMD_OK;
 }
 

@@ -27,7 +27,8 @@ static int cmd_up_run(const struct cmd_call *call) {
     struct error err = { 0 };
     if (cmd_has(call, "foreground")) {
         if (cmd_has(call, "detach"))
-            return cmd_usage_error(call->cmd, "'--foreground' and '--detach' exclude each other");
+            return cmd_usage_error(call->cmd,
+                                   "'--foreground' and '--detach' cannot be used together");
         (void)daemon_exec(&err);
         return cmd_fail(&err);
     }
@@ -284,8 +285,8 @@ static void warn_of_listener(const struct cmd_call *call, const struct request *
     const char *url = get_text(req->answer, "url", "");
     const char *port = cmd_value(call, "port"), *colon = strrchr(url, ':');
     if (get_true(req->answer, "opened"))
-        cmd_warn("the daemon listens at %s from now on, until it ends; 'sluice config set "
-                 "http.listen=…' makes that lasting",
+        cmd_warn("the daemon listens at %s from now on; 'sluice config set "
+                 "http.listen=ADDRESS' chooses another address",
                  url);
     else if (port && colon && strcmp(colon + 1, port) != 0)
         cmd_warn("the daemon listens at %s already: --port was not needed", url);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/diff_view.h"
 #include "cli/request.h"
 #include "os/terminal.h"
 
@@ -36,6 +37,13 @@ static void put_patch(const char *patch, struct strbuf *out) {
         patch += length + (patch[length] == '\n');
         output_some(out);
     }
+}
+
+void print_patch(const char *patch, struct strbuf *out) {
+    if (terminal_is(stdout))
+        put_patch(patch, out);
+    else
+        strbuf_puts(out, patch);
 }
 
 /* "  +12   -3  src/main.c" */
@@ -84,10 +92,8 @@ static void print_diff(const struct cmd_call *call, const json_t *diff, struct s
         cmd_warn("'%s' has changed nothing", call->args[0]);
     else if (cmd_has(call, "stat"))
         put_files(files, out);
-    else if (terminal_is(stdout))
-        put_patch(get_text(diff, "patch", ""), out);
     else
-        strbuf_puts(out, get_text(diff, "patch", ""));
+        print_patch(get_text(diff, "patch", ""), out);
     if (get_true(diff, "truncated"))
         cmd_warn("there is more: 1,000 files and 1 MiB are shown; look into its worktree");
 }

@@ -614,7 +614,7 @@ static int run(const struct cmd_call *call) {
     if (format < 0)
         return CMD_USAGE;
     if (call->json && cmd_has(call, "format") && !json)
-        return cmd_usage_error(call->cmd, "'--json' and '--format %s' exclude each other",
+        return cmd_usage_error(call->cmd, "'--json' and '--format %s' cannot be used together",
                                cmd_value(call, "format"));
     if (digest_since(text ? text : SINCE_STANDARD, now, &since, &err) < 0)
         return cmd_usage_error(call->cmd, "option '--since': %s", err.text);

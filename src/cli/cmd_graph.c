@@ -625,7 +625,7 @@ static const struct cmd_option options[] = {
     { "group", 'g', "NAME", "the tasks of this group" },
     { "format", 'f', "FORMAT", "ascii (for people), dot, mermaid or svg; ascii if not given" },
     { "all", 'a', NULL, "finished tasks, too" },
-    { "limit", 'n', "N", "at most so many tasks; 2000 if not given, 20000 at the most" },
+    { "limit", 'n', "N", "maximum number of tasks: 1 to 20000; 2000 if not given" },
     { NULL },
 };
 

@@ -56,7 +56,7 @@ static int read_call(struct logs *l) {
     if (call->json && (cmd_has(call, "follow") || both))
         return cmd_usage_error(call->cmd, "'--json' goes with one log that has an end");
     if (both && cmd_has(call, "tail"))
-        return cmd_usage_error(call->cmd, "'--tail' and '--both' exclude each other");
+        return cmd_usage_error(call->cmd, "'--tail' and '--both' cannot be used together");
     l->tail = -1;
     int code = cmd_number(call, "attempt", 1, INT64_MAX, &l->attempt);
     if (code == CMD_OK)

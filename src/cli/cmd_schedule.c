@@ -274,6 +274,7 @@ static const struct cmd_option add_options[] = {
     { "retries", 'r', "N", "how often a failed run is repeated", "retries" },
     { "tokens", 0, "N", "tokens that all its runs may use", "tokens" },
     { "usd", 0, "USD", "dollars that all its runs may cost", "usd" },
+    { "imports", 0, "PROJECT", "let it import into this project; repeatable", "imports" },
     { NULL },
 };
 

@@ -32,32 +32,6 @@ static void put_member(struct sheet *s, const char *label, const json_t *object,
     put_field(s, label, "%s", get_text(object, key, ""));
 }
 
-/* In shell quotes if it needs them. */
-static void put_word(struct strbuf *out, const char *word) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-+=./:,@%";
-    if (*word && strspn(word, plain) == strlen(word)) {
-        strbuf_puts(out, word);
-        return;
-    }
-    strbuf_putc(out, '\'');
-    for (; *word; word++)
-        if (*word == '\'')
-            strbuf_puts(out, "'\\''");
-        else
-            strbuf_putc(out, *word);
-    strbuf_putc(out, '\'');
-}
-
-static void put_argv(struct strbuf *out, const json_t *argv) {
-    size_t i;
-    json_t *word;
-    json_array_foreach(argv, i, word) {
-        strbuf_puts(out, i > 0 ? " " : "");
-        put_word(out, json_is_string(word) ? json_string_value(word) : "?");
-    }
-}
-
 static void put_value(struct strbuf *out, const json_t *value);
 
 /* KEY=VALUE, and KEY.KEY=VALUE for nested members. */
@@ -86,7 +60,7 @@ static void put_value(struct strbuf *out, const json_t *value) {
             strbuf_puts(out, i > 0 ? ", " : "");
             const json_t *argv = json_is_object(item) ? json_object_get(item, "argv") : item;
             if (json_is_array(argv))
-                put_argv(out, argv);
+                print_argv(out, argv);
             else
                 put_value(out, item);
         }
@@ -159,8 +133,30 @@ static void put_follow_up(struct sheet *s, const json_t *task) {
               by ? ", by " : "", by ? by : "");
 }
 
+/* Each candidate with its state and its cost, and the pick. */
+static void put_best_of(struct sheet *s, const json_t *task) {
+    const json_t *best_of = json_object_get(task, "best_of");
+    const json_t *all = json_object_get(best_of, "candidates");
+    const char *by = get_text(best_of, "by", NULL);
+    EACH_ITEM(candidate, all) {
+        bool is_known = json_is_number(json_object_get(candidate, "usd"));
+        put_field(s, "candidate", "%s, %s, %s tokens, %s%s%s", get_text(candidate, "id", "?"),
+                  print_state(candidate).text, print_short(get_int(candidate, "tokens", 0)).text,
+                  is_known ? print_usd(get_real(candidate, "usd", 0)).text : "unknown cost",
+                  get_text(candidate, "agent", NULL) ? ", agent " : "",
+                  get_text(candidate, "agent", ""));
+    }
+    put_member(s, "chooser", best_of, "chooser");
+    if (get_text(best_of, "picked", NULL))
+        put_field(s, "picked", "%s%s%s", get_text(best_of, "picked", "?"), by ? ", by " : "",
+                  by ? by : "");
+    put_member(s, "not merged", best_of, "refused");
+    put_member(s, "candidate of", task, "candidate_of");
+}
+
 static void put_project(struct sheet *s, const json_t *task) {
-    static const char *const members[] = { "kind", "agent", "group", "parent" };
+    static const char *const members[] = { "kind", "agent", "model", "group", "parent" };
+    const char *steps = get_text(json_object_get(task, "escalation"), "text", NULL);
     const json_t *run = json_object_get(task, "run");
     const char *instead_of = get_text(run, "instead_of", NULL);
     time_ms until = get_int(run, "instead_until", 0);
@@ -173,6 +169,8 @@ static void put_project(struct sheet *s, const json_t *task) {
     }
     put_field(s, "project", "%s, priority %" PRId64, strbuf_text(&text),
               get_int(task, "priority", 0));
+    if (steps)
+        put_field(s, "escalation", "%s", steps);
     if (instead_of) /* "codex, for claude, which opens in 2 h" */
         put_field(s, "runs with", "%s, for %s%s%s", get_text(run, "agent", "-"), instead_of,
                   until > 0 ? ", which opens " : "",
@@ -289,7 +287,7 @@ static void put_spec(struct sheet *s, const json_t *task) {
                                 "hold not_before depends_on executor sandbox";
     json_t *spec = json_object_get(task, "spec");
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    put_argv(&text, json_object_get(spec, "argv"));
+    print_argv(&text, json_object_get(spec, "argv"));
     put_field(s, "command", "%s", strbuf_text(&text));
     EACH_MEMBER(key, value, spec) {
         if (!word_in(key, shown))
@@ -402,6 +400,7 @@ static void print_sheet(const struct cmd_call *call, const json_t *task, struct 
     put_field(&s, "why", "%s%s%s", gate ? gate : "", gate && why ? ": " : "", why ? why : "");
     put_question(&s, task);
     put_follow_up(&s, task);
+    put_best_of(&s, task);
     put_project(&s, task);
     put_any(&s, "after", json_object_get(task, "depends_on"));
     put_field(&s, "added", "%s", print_when(get_int(task, "created_at", 0), s.now).text);

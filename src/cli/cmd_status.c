@@ -547,7 +547,7 @@ static int watch(struct request *req) {
 static int cmd_status_run(const struct cmd_call *call) {
     bool watching = cmd_has(call, "watch");
     if (watching && call->json)
-        return cmd_usage_error(call->cmd, "'--watch' and '--json' exclude each other");
+        return cmd_usage_error(call->cmd, "'--watch' and '--json' cannot be used together");
     if (watching && !terminal_is(stdout))
         return cmd_usage_error(call->cmd, "option '--watch' needs a terminal");
     _cleanup_(request_finish) struct request req = { 0 };

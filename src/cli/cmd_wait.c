@@ -164,7 +164,7 @@ static int check_call(const struct cmd_call *call) {
     if (call->arg_count == 0)
         return cmd_usage_error(call->cmd, "'wait' needs at least 1 argument, or --group NAME");
     if (call->arg_count > TASKS_MAX)
-        return cmd_usage_error(call->cmd, "%u tasks at the most, got %zu", TASKS_MAX,
+        return cmd_usage_error(call->cmd, "too many tasks; maximum is %u, got %zu", TASKS_MAX,
                                call->arg_count);
     return request_check_names(call, "an ID is empty");
 }

@@ -455,12 +455,18 @@ void print_tokens(struct strbuf *out, const json_t *task, time_ms now) {
     strbuf_puts(out, print_short(print_run_tokens(json_object_get(task, "run"))).text);
 }
 
-/* "claude", or "codex for claude" during a failover. */
+/* "claude", "claude:opus" if it is escalated, or "codex for claude" during a failover. */
 static void put_agent(struct strbuf *out, const json_t *task, time_ms now) {
     const char *instead_of = get_text(json_object_get(task, "run"), "instead_of", NULL);
+    const char *model = get_int(json_object_get(task, "escalation"), "step", 0) > 0
+                            ? get_text(task, "model", NULL)
+                            : NULL;
     (void)now;
-    strbuf_printf(out, "%.28s%s%.28s", get_text(task, "agent", "-"), instead_of ? " for " : "",
-                  instead_of ? instead_of : "");
+    strbuf_printf(out, "%.28s", get_text(task, "agent", "-"));
+    if (instead_of)
+        strbuf_printf(out, " for %.28s", instead_of);
+    else if (model)
+        strbuf_printf(out, ":%.28s", model);
 }
 
 static void put_age(struct strbuf *out, const json_t *task, time_ms now) {
@@ -500,3 +506,31 @@ const struct column task_list_columns[] = {
     { "TITLE", .put = put_title },
     { NULL },
 };
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+/* In shell quotes if it needs them. */
+static void put_word(struct strbuf *out, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=./:,@%";
+    if (*word && word[strspn(word, plain)] == '\0') {
+        strbuf_puts(out, word);
+        return;
+    }
+    strbuf_putc(out, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            strbuf_puts(out, "'\\''");
+        else
+            strbuf_putc(out, *word);
+    strbuf_putc(out, '\'');
+}
+
+void print_argv(struct strbuf *out, const json_t *argv) {
+    size_t i;
+    json_t *word;
+    json_array_foreach(argv, i, word) {
+        strbuf_puts(out, i > 0 ? " " : "");
+        put_word(out, json_is_string(word) ? json_string_value(word) : "?");
+    }
+}

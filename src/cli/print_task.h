@@ -141,3 +141,6 @@ void print_tokens(struct strbuf *out, const json_t *task, time_ms now);
 
 /* The columns of `sluice list`. */
 extern const struct column task_list_columns[];
+
+/* Prints a command as it is typed into a shell. */
+void print_argv(struct strbuf *out, const json_t *argv);

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "cli/daemon.h"
 #include "cli/preflight.h"
+#include "cli/print_task.h"
 #include "cli/submit.h"
 #include "os/home.h"
 
@@ -73,23 +74,6 @@ static void print_task_line(const json_t *task, struct strbuf *out) {
     cmd_put_line(out, "%s %s%s", get_text(task, "id", "?"), result, strbuf_text(&more));
 }
 
-/* A word as a shell would need it. */
-static void put_quoted(const char *word, struct strbuf *out) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-+=./:,@%";
-    if (*word && word[strspn(word, plain)] == '\0') {
-        strbuf_puts(out, word);
-        return;
-    }
-    strbuf_putc(out, '\'');
-    for (; *word; word++)
-        if (*word == '\'')
-            strbuf_puts(out, "'\\''");
-        else
-            strbuf_putc(out, *word);
-    strbuf_putc(out, '\'');
-}
-
 /* What would be added: its command, or its agent and prompt. `added`: the daemon's result; or NULL. */
 static void print_dry_line(const json_t *task, const json_t *added, struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
@@ -98,11 +82,7 @@ static void print_dry_line(const json_t *task, const json_t *added, struct strbu
         print_task_line(added, out);
         return;
     }
-    EACH_ITEM(word, json_object_get(task, "argv")) {
-        if (words.length > 0)
-            strbuf_putc(&words, ' ');
-        put_quoted(json_string_value(word), &words);
-    }
+    print_argv(&words, json_object_get(task, "argv"));
     if (prompt)
         strbuf_printf(&words, "%s%s%s", agent ? agent : "", agent ? ": " : "", prompt);
     if (words.length == 0) /* an epic runs nothing */

@@ -372,11 +372,11 @@ static void warn_of_rows(const struct lists *l, size_t unused) {
         cmd_warn("linked lists differ in length: %zu input%s not used", unused,
                  unused == 1 ? " is" : "s are");
     if (l->folders_missing == 1)
-        cmd_warn("there is no folder '%s' yet: without it, its task cannot start",
+        cmd_warn("folder '%s' does not exist yet; its task cannot start without it",
                  l->folder_missing);
     else if (l->folders_missing > 1)
-        cmd_warn("%zu folders do not exist yet, '%s' and others: without them, their tasks cannot "
-                 "start",
+        cmd_warn("%zu folders do not exist yet, '%s' and others; their tasks cannot start without "
+                 "them",
                  l->folders_missing, l->folder_missing);
 }
 

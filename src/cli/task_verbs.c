@@ -180,7 +180,8 @@ static void print_done(const struct cmd_call *call, const struct work *w) {
 static int check_ids(const struct cmd_call *call, bool has_all) {
     bool all = has_all && cmd_has(call, "all");
     if (all && call->arg_count > 0)
-        return cmd_usage_error(call->cmd, "'--all' and '%s' exclude each other", call->args[0]);
+        return cmd_usage_error(call->cmd, "'--all' and '%s' cannot be used together",
+                               call->args[0]);
     if (has_all && !all && call->arg_count == 0)
         return cmd_usage_error(call->cmd, "'%s' needs the IDs of tasks, or --all",
                                cmd_name(call->cmd));
@@ -256,17 +257,20 @@ static int retry_run(const struct cmd_call *call) {
     const char *rule;
     for (size_t i = 0; (rule = cmd_value_at(call, "allow", i)); i++)
         json_array_append_new(rules, json_text(rule));
-    return task_verb_run(call, call->cmd->data,
-                         json_pack("{s:O*}", "allow", json_array_size(rules) > 0 ? rules : NULL));
+    json_t *body = json_pack("{s:O*}", "allow", json_array_size(rules) > 0 ? rules : NULL);
+    request_take_members(call, body);
+    return task_verb_run(call, call->cmd->data, body);
 }
 
 /* "-": from standard input. */
 static int again_run(const struct cmd_call *call) {
     const char *message = cmd_value(call, "message");
+    json_auto_t *body = json_object();
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    request_take_members(call, body);
     if (!message)
-        return task_verb_run(call, call->cmd->data, NULL);
+        return task_verb_run(call, call->cmd->data, json_incref(body));
     if (call->arg_count != 1)
         return cmd_usage_error(call->cmd, "'--message' is for one task");
     if (strcmp(message, "-") != 0)
@@ -278,9 +282,12 @@ static int again_run(const struct cmd_call *call) {
         return cmd_usage_error(call->cmd, "the message has a NUL byte");
     if (message[strspn(message, " \t\r\n")] == '\0')
         return cmd_usage_error(call->cmd, "the message is empty");
-    return task_verb_run(call, call->cmd->data, json_pack("{s:o}", "message", json_text(message)));
+    json_object_set_new(body, "message", json_text(message));
+    return task_verb_run(call, call->cmd->data, json_incref(body));
 }
 
+#define OWN_AGENT_OPTION                                                                           \
+    { "own-agent", 0, NULL, "of an escalated task: begin with its own agent again", "own_agent" }
 #define ALL_OPTIONS                                                                                \
     { "all", 'a', NULL, "every task that this can be done to, instead of IDs" },                   \
         { "project", 'p', "PROJECT", "with --all: only those of this project" },                   \
@@ -293,6 +300,7 @@ static const struct cmd_option release_options[] = {
     { "all", 'a', NULL, "every held task, instead of IDs" },
     { "project", 'p', "PROJECT", "with --all: only those of this project" },
     { "group", 'g', "GROUP", "with --all: only those of this group" },
+    { "message", 'm', "TEXT", "of a task that was taken over: what its agent is told", "message" },
     { NULL },
 };
 static const struct cmd_option reason_options[] = {
@@ -308,7 +316,8 @@ static const struct cmd_option priority_options[] = {
 #define VERB(name, options, run_, least, ...) \
     const struct cmd cmd_##name = { #name, run_, least, CMD_ANY_ARGS, options, &(const struct task_verb){ __VA_ARGS__ } };
 
-VERB(again, CMD_OPTIONS({ "message", 'm', "TEXT", "continue its session with this prompt; - is stdin" }), again_run, 1,
+VERB(again, CMD_OPTIONS({ "message", 'm', "TEXT", "continue its session with this prompt; - is stdin" },
+                        OWN_AGENT_OPTION), again_run, 1,
      .op = "again", .did = "again")
 VERB(approve, reason_options, plain_run, 1, .op = "approve", .did = "approved", .timeout = MERGE_TIMEOUT)
 VERB(cancel, CMD_OPTIONS({ "now", 0, NULL, "kill the runs at once, without grace", "now" }, ALL_OPTIONS), plain_run, 0,
@@ -325,7 +334,7 @@ VERB(promote, priority_options, priority_run, 1, .op = "priority", .did = "promo
 VERB(reject, reason_options, plain_run, 1, .op = "reject", .did = "rejected")
 VERB(release, release_options, plain_run, 0, .op = "release", .did = "released", .all = "held", .may = "held")
 VERB(retry, CMD_OPTIONS({ "allow", 0, "RULE", "let the agent do this from now on, in these tasks alone; may be repeated" },
-                        ALL_OPTIONS), retry_run, 0,
+                        OWN_AGENT_OPTION, ALL_OPTIONS), retry_run, 0,
      .op = "retry", .did = "retried", .all = "failed", .may = "failed,canceled")
 /* clang-format on */
 

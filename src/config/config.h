@@ -127,6 +127,16 @@ int config_apply_name(const struct config *config, struct core *core, enum fact_
 /* The same for all names of `old` except projects: removed ones get the defaults. */
 int config_apply_removed(const struct config *config, const struct config *old, struct core *core,
                          struct error *err);
+/* One step to a stronger agent: "AGENT", "AGENT:MODEL" or ":MODEL". */
+struct escalation_step {
+    size_t agent_length; /* at the beginning of the text; 0: the agent of the step before */
+    const char *model;   /* NULL: that of the agent */
+};
+struct escalation_step escalation_step_read(const char *text);
+/* Its form, and that its agent exists. */
+int config_check_step(const struct config *config, const char *step, struct error *err);
+/* Can it be the name of a model, and no option of a program? */
+int config_check_model(const char *model, struct error *err);
 /* How tasks of this kind finish. */
 enum until config_until(const struct config *config, const char *kind);
 amount config_budget(const struct config *config); /* global; UNLIMITED */

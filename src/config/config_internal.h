@@ -85,6 +85,8 @@ const struct words *config_value_words(const struct config *config, int64_t valu
 
 /* The agents in `failover` lists exist, and no list leads back to its own agent (config_spec.c). */
 int config_check_failover(const struct config *config, struct error *err);
+/* Models and steps to escalate (config_spec.c). */
+int config_check_escalation(const struct config *config, struct error *err);
 
 /* --- keys and names --------------------------------------------------------------------------- */
 

@@ -201,7 +201,9 @@ int config_read_text(struct config *config, const char *name, const char *text, 
     int result = config_file_parse(&file, name, &borrowed, err);
     if (result >= 0)
         result = config_file_apply(&file, name, config, err);
-    return result < 0 ? result : config_check_failover(config, err);
+    if (result >= 0)
+        result = config_check_failover(config, err);
+    return result < 0 ? result : config_check_escalation(config, err);
 }
 
 int config_read_file(struct config *config, const char *path, struct error *err) {

@@ -12,6 +12,8 @@
 #include "config/config_internal.h"
 #include "core/task_graph.h"
 
+#define ESCALATE "agents.A.escalate"
+
 static void fill(const struct config *config, enum setting_section section, const char *name,
                  void *spec) {
     const struct section *rows = &config->sections[section];
@@ -71,6 +73,14 @@ void config_agent_spec(const struct config *config, struct core *core, const cha
     ret->failover_count = 0;
     for (size_t i = 0; i < count && i < FAILOVER_MAX; i++)
         ret->failover[ret->failover_count++] = intern(core, others[i]);
+    count = config_words(config, ESCALATE, name, &others);
+    ret->escalate_count = 0;
+    for (size_t i = 0; i < count && i < ESCALATE_MAX; i++) {
+        struct escalation_step step = escalation_step_read(others[i]);
+        ret->escalate[ret->escalate_count++] =
+            step.agent_length > 0 ? symbol_intern(core_symbols(core), others[i], step.agent_length)
+                                  : 0;
+    }
 }
 
 enum until config_until(const struct config *config, const char *kind) {
@@ -89,11 +99,13 @@ amount config_budget(const struct config *config) {
 
 #define FAILOVER "agents.A.failover"
 
-static int refuse_failover(const struct config *config, const char *agent, struct error *err) {
+static int refuse_agent_key(const struct config *config, const char *key, const char *agent,
+                            struct error *err) {
     size_t item = config_item(config, SECTION_AGENTS, agent);
-    const struct entry *entry = config_entry(config, settings_row(FAILOVER), item);
+    const struct entry *entry = config_entry(config, settings_row(key), item);
     const char *origin = symbol_name(&config->texts, entry->origin);
-    return error_prefix(err, "%.100s: key 'agents.%s.failover'", origin, utf8_quote(agent).text);
+    return error_prefix(err, "%.100s: key 'agents.%s.%s'", origin, utf8_quote(agent).text,
+                        strrchr(key, '.') + 1);
 }
 
 static int check_names(const struct config *config, const char *agent, struct error *err) {
@@ -101,7 +113,7 @@ static int check_names(const struct config *config, const char *agent, struct er
     _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
     size_t count = config_words(config, FAILOVER, agent, &words);
     if (count > FAILOVER_MAX)
-        return error_set(err, -EINVAL, "it names %zu agents, the most are %d", count, FAILOVER_MAX);
+        return error_set(err, -EINVAL, "it names %zu agents; maximum is %d", count, FAILOVER_MAX);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(words[i], agent) == 0)
             return error_set(err, -EINVAL, "an agent cannot take over from itself; name others");
@@ -158,7 +170,67 @@ int config_check_failover(const struct config *config, struct error *err) {
     }
     if (r == 0 && any)
         r = check_cycles(config, &agent, err);
-    return r < 0 ? refuse_failover(config, agent, err) : 0;
+    return r < 0 ? refuse_agent_key(config, FAILOVER, agent, err) : 0;
+}
+
+/* --- escalation ------------------------------------------------------------------------------- */
+
+struct escalation_step escalation_step_read(const char *text) {
+    size_t length = strcspn(text, ":");
+    return (struct escalation_step){ length, text[length] == ':' ? text + length + 1 : NULL };
+}
+
+int config_check_step(const struct config *config, const char *text, struct error *err) {
+    struct escalation_step step = escalation_step_read(text);
+    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
+    char *agent = xstrndup(text, step.agent_length);
+    int r = 0;
+    if (step.agent_length == 0 && !(step.model && *step.model))
+        r = error_set(err, -EINVAL, "'%s' is not a step: write AGENT, AGENT:MODEL or :MODEL",
+                      utf8_quote(text).text);
+    else if (step.agent_length > 0 && !config_has_agent(config, agent))
+        r = error_set(
+            err, -EINVAL, "there is no agent '%s'; describe it below 'agents', or name %s",
+            utf8_quote(agent).text, agent_print_names(AGENT_LIST_BUILTIN, " or ", &known));
+    else if (step.model)
+        r = config_check_model(step.model, err);
+    free(agent);
+    return r;
+}
+
+int config_check_model(const char *model, struct error *err) {
+    if (*model == '-')
+        return error_set(err, -EINVAL,
+                         "model '%s' begins with '-', and would be an option of the agent's "
+                         "program; give the name of a model",
+                         utf8_quote(model).text);
+    if (!utf8_is_name(model, strlen(model)))
+        return error_set(err, -EINVAL,
+                         "'%s' is not a model; give a name of 1 to 127 bytes without control "
+                         "characters",
+                         utf8_quote(model).text);
+    return 0;
+}
+
+int config_check_escalation(const struct config *config, struct error *err) {
+    for (size_t i = 0; i < config_agent_count(config); i++) {
+        const char *agent = config_agent_name(config, i), *const *words = NULL;
+        size_t count = config_words(config, ESCALATE, agent, &words);
+        const char *model = config_text(config, "agents.A.model", agent);
+        const char *key = ESCALATE;
+        int r = 0;
+        if (count > ESCALATE_MAX)
+            r = error_set(err, -EINVAL, "it has %zu steps, the maximum is %d", count, ESCALATE_MAX);
+        for (size_t k = 0; r == 0 && k < count; k++)
+            r = config_check_step(config, words[k], err);
+        if (r == 0 && *model) {
+            key = "agents.A.model";
+            r = config_check_model(model, err);
+        }
+        if (r < 0)
+            return refuse_agent_key(config, key, agent, err);
+    }
+    return 0;
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */
@@ -224,6 +296,8 @@ int config_apply(const struct config *config, struct core *core, struct error *e
                            .budget = config_budget(config),
                            .money_budget = money_of(config_number(config, "budget_usd", NULL)) };
     int r = config_check_failover(config, err);
+    if (r >= 0)
+        r = config_check_escalation(config, err);
     if (r >= 0)
         r = core_apply(core, &policy, err);
     if (r >= 0)

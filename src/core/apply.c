@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "core/attempt.h"
 #include "core/decide.h"
+#include "core/escalate.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
@@ -162,6 +163,9 @@ static int check_agent(struct core *c, const struct agent_spec *spec, uint32_t l
         if (!spec->failover[i] || spec->failover[i] == spec->id)
             return error_set(err, -EINVAL, "agent '%s' cannot fail over to itself or to nobody",
                              name);
+    if (spec->escalate_count > ESCALATE_MAX)
+        return error_set(err, -E2BIG, "agent '%s' has more than %d steps to escalate", name,
+                         ESCALATE_MAX);
     return 0;
 }
 
@@ -405,6 +409,9 @@ static int find_names(struct core *c, const struct task_spec *spec, struct names
         return refuse_name(c, spec->id, "kind", spec->kind, err);
     if (spec->agent && !ret->agent)
         return refuse_name(c, spec->id, "agent", spec->agent, err);
+    const struct escalation_spec *steps = &spec->escalation;
+    if (steps->step > 0 && steps->own_agent && !by_symbol_get(&c->agent_of, steps->own_agent))
+        return refuse_name(c, spec->id, "agent", steps->own_agent, err);
     if (spec->limiter && !ret->limiter)
         return refuse_name(c, spec->id, "limiter", spec->limiter, err);
     return 0;
@@ -442,6 +449,9 @@ static int check_spec(struct core *c, const struct task_spec *spec, uint32_t kno
     if (spec->resource_count > RESOURCES_MAX)
         return error_set(err, -E2BIG, "task %" PRIu64 ": more than %d resources", spec->id,
                          RESOURCES_MAX);
+    if (spec->escalation.count > ESCALATE_MAX || spec->escalation.step > ESCALATE_MAX)
+        return error_set(err, -E2BIG, "task %" PRIu64 ": more than %d steps to escalate", spec->id,
+                         ESCALATE_MAX);
     if (spec->group > GROUP_MAX)
         return error_set(err, -ERANGE, "task %" PRIu64 ": group numbers end at %u", spec->id,
                          GROUP_MAX);
@@ -551,6 +561,9 @@ static void begin_task(struct core *c, uint32_t task, const struct task_spec *sp
     t->hold = (uint8_t)(spec->state == TASK_HELD ? spec->hold : HOLD_NONE);
     if (spec->state == TASK_HELD && t->hold == HOLD_NONE)
         t->hold = HOLD_PERSON;
+    bool queued = spec->state == TASK_WAITING || spec->state == TASK_READY;
+    if (spec->hold == HOLD_TAKEN && (queued || live))
+        task_mark_taken(c, task);
     if (!live && !task_state_is_final(spec->state) && spec->state != TASK_DRAFT)
         lease_keep(c, task, spec->keeps);
     if (spec->state == TASK_HELD)
@@ -591,20 +604,24 @@ static int apply_task_added(struct core *c, const struct fact *fact, struct erro
     if (!task)
         task = task_new_named(c, spec->id);
     fill_task(c, task, spec, &names);
+    if (escalation_is_set(&spec->escalation))
+        escalate_add(c, task, &spec->escalation);
     if (spec->parent) {
         uint32_t parent = task_named(c, spec->parent);
         tree_add_child(c, parent, task);
         task_at(c, task)->parent_iteration =
             spec->parent_iteration ? spec->parent_iteration : task_at(c, parent)->iteration;
     }
-    tree_set_depth(c, task);
-    depend_set(c, task, spec->depends_on, spec->depends_on_count);
+    const struct task *t = task_at(c, task);
+    if (t->parent || t->first_child || t->depth) /* most have neither */
+        tree_set_depth(c, task);
+    if (t->needs || spec->depends_on_count > 0)
+        depend_set(c, task, spec->depends_on, spec->depends_on_count);
     begin_task(c, task, spec);
     group_join(c, task);
-    if (task_at(c, task)->needed_by || task_at(c, task)->first_child)
+    if (t->needed_by || t->first_child)
         notify_referrers(c, task);
     task_depends_changed(c, task);
-    const struct task *t = task_at(c, task);
     bool stale = t->parent && t->parent_gate == PARENT_DONE
                  && t->parent_iteration < task_at(c, t->parent)->iteration;
     if (stale && !c->loading) /* an older iteration of its parent created it */
@@ -650,6 +667,7 @@ static int apply_sling(struct core *c, uint32_t task, const struct fact *fact, s
         return error_set(err, -ERANGE, "task %" PRIu64 ": group numbers end at %u", fact->task,
                          GROUP_MAX);
     if (sling->renames) { /* a draft is not queued, so nothing else depends on agent and limiter */
+        escalate_reset(c, task);
         t->agent = agent;
         t->limiter = limiter ? limiter : c->agents[agent].limiter;
         t->flags = (uint16_t)((t->flags & ~TASK_OWN_LIMITER) | (limiter ? TASK_OWN_LIMITER : 0));
@@ -665,7 +683,9 @@ static int apply_sling(struct core *c, uint32_t task, const struct fact *fact, s
 static int apply_hold(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     (void)err;
     struct change change = change_to(TASK_HELD, REASON_HELD);
-    change.hold = fact->marker ? HOLD_MARKER : HOLD_PERSON;
+    change.hold = task_at(c, task)->hold == HOLD_TAKEN ? HOLD_TAKEN
+                  : fact->marker                       ? HOLD_MARKER
+                                                       : HOLD_PERSON;
     change.until = fact->until;
     task_become(c, task, change);
     return 0;
@@ -691,12 +711,16 @@ static int check_spent(struct core *c, uint32_t task, const struct fact *fact, s
     bool known = t->state == TASK_HELD && t->hold == HOLD_BUDGET && t->not_before == 0;
     return known || awaits_verdict(t)
            || (t->state == TASK_HELD
-               && (t->hold == HOLD_PERSON || t->hold == HOLD_QUESTION || t->hold == HOLD_CHECK));
+               && (t->hold == HOLD_PERSON || t->hold == HOLD_QUESTION || t->hold == HOLD_CHECK
+                   || t->hold == HOLD_CANDIDATES || t->hold == HOLD_TAKEN));
 }
 
 static int apply_clear(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
-    (void)fact, (void)err;
+    (void)err;
     task_reset_counters(task_at(c, task));
+    task_become(c, task, change_to(TASK_DRAFT, REASON_CLEARED));
+    if (fact->own_agent) /* now that it has left the queue of its agent */
+        escalate_reset(c, task);
     return 0;
 }
 
@@ -713,9 +737,11 @@ static int apply_cancel(struct core *c, uint32_t task, const struct fact *fact, 
 }
 
 static int apply_retry(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
-    (void)fact, (void)err;
+    (void)err;
     struct task *t = task_at(c, task);
     task_reset_counters(t);
+    if (fact->own_agent)
+        escalate_reset(c, task);
     if (depend_drop_absent(c, task)) /* a deleted task will never be done */
         task_depends_changed(c, task);
     if (t->parent && task_at(c, t->parent)->state == TASK_ABSENT)
@@ -723,25 +749,80 @@ static int apply_retry(struct core *c, uint32_t task, const struct fact *fact, s
     return 0;
 }
 
-static int check_verdict(struct core *c, uint32_t task, const struct fact *fact,
+static int apply_again(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    (void)err;
+    if (fact->own_agent)
+        escalate_reset(c, task);
+    return 0;
+}
+
+static int refuse_verdict(task_id id, struct error *err) {
+    return error_set(err, -EBUSY, "task %" PRIu64 " does not wait for a verdict", id);
+}
+
+/* The person who has taken a task over may call it done. */
+static int apply_approve(struct core *c, uint32_t task, const struct fact *fact,
                          struct error *err) {
-    return awaits_verdict(task_at(c, task))
-               ? 0
-               : error_set(err, -EBUSY, "task %" PRIu64 " does not wait for a verdict", fact->task);
+    const struct task *t = task_at(c, task);
+    if (!awaits_verdict(t) && t->hold != HOLD_TAKEN)
+        return refuse_verdict(fact->task, err);
+    task_become(c, task,
+                change_to(TASK_DONE, t->hold == HOLD_TAKEN ? REASON_TAKEN : REASON_APPROVED));
+    return 0;
+}
+
+static int refuse_take(const struct task *t, const char *why, struct error *err) {
+    return error_set(err, -EBUSY, "task %" PRIu64 " %s", t->id, why);
+}
+
+/* A live run is stopped, and its end queues the task. */
+static int take_live(struct core *c, uint32_t task, struct error *err) {
+    const struct task *t = task_at(c, task);
+    const struct run *r = run_at(c, t->run);
+    if (r->phase == PHASE_DRAINING)
+        return refuse_take(t, "has finished its run, and waits for its children", err);
+    if (r->stop != STOP_NONE)
+        return refuse_take(t, "is being stopped already", err);
+    (void)run_order_stop(c, task, STOP_TAKE, REASON_TAKEN);
+    return 0;
+}
+
+static int apply_take(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    static const struct change change = { TASK_WAITING, REASON_TAKEN, HOLD_TAKEN };
+    const struct task *t = task_at(c, task);
+    enum task_state state = t->state;
+    if (task_is_taken(t) && state != TASK_HELD)
+        return refuse_take(t, "is taken over already", err);
+    if (state == TASK_HELD && t->hold == HOLD_CANDIDATES)
+        return refuse_take(t, "runs nothing itself: its candidates do", err);
+    if (task_state_is_live(state))
+        return take_live(c, task, err);
+    if (state == TASK_WAITING || state == TASK_READY) {
+        task_mark_taken(c, task);
+        return 0;
+    }
+    if (state == TASK_FAILED || state == TASK_CANCELED)
+        (void)apply_retry(c, task, fact, err);
+    if (state == TASK_DONE)
+        task_iterate(c, task, change);
+    else
+        task_become(c, task, change);
+    return 0;
 }
 
 static int apply_reject(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
-    int r = check_verdict(c, task, fact, err);
-    if (r == 0)
-        lease_release_kept(c, task, TASK_KEEPS_REVIEW);
-    return r;
+    if (!awaits_verdict(task_at(c, task)))
+        return refuse_verdict(fact->task, err);
+    lease_release_kept(c, task, TASK_KEEPS_REVIEW);
+    escalate_count_failure(c, task, REASON_REJECTED);
+    return 0;
 }
 
 static int check_marked(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     (void)fact, (void)err;
     const struct task *t = task_at(c, task);
     bool waits = t->state == TASK_WAITING || t->state == TASK_READY || t->state == TASK_HELD;
-    return !waits || t->until != UNTIL_DONE;
+    return !waits || t->until != UNTIL_DONE || task_is_taken(t);
 }
 
 static int apply_priority(struct core *c, uint32_t task, const struct fact *fact,
@@ -786,6 +867,27 @@ static int check_unanswered(struct core *c, uint32_t task, const struct fact *fa
     return waits ? 0 : error_set(err, -EINVAL, "task %" PRIu64 " has asked nothing", fact->task);
 }
 
+/* Only a task that waits for its candidates learns how they ended; one that is queued may be held
+ * for them, or for the person who chooses. */
+static int apply_candidates(struct core *c, uint32_t task, const struct fact *fact,
+                            struct error *err) {
+    static const struct change changes[CANDIDATES_MAX] = {
+        [CANDIDATES_WORK] = { TASK_HELD, REASON_CANDIDATES, HOLD_CANDIDATES },
+        [CANDIDATES_REVIEW] = { TASK_HELD, REASON_REVIEW, HOLD_REVIEW },
+        [CANDIDATES_NONE] = { TASK_FAILED, REASON_CANDIDATES },
+    };
+    const struct task *t = task_at(c, task);
+    bool holds = t->state == TASK_HELD && t->hold == HOLD_CANDIDATES;
+    bool queued = t->state != TASK_HELD;
+    bool fits = fact->candidates == CANDIDATES_WORK     ? queued
+                : fact->candidates == CANDIDATES_REVIEW ? queued || holds
+                                                        : holds;
+    if (!fits)
+        return error_set(err, -EBUSY, "task %" PRIu64 " does not wait for candidates", fact->task);
+    task_become(c, task, changes[fact->candidates]);
+    return 0;
+}
+
 static void leave_keys(struct core *c, const struct task *t) {
     key_unuse(c, t->serial_key);
     key_unuse(c, t->workspace_key);
@@ -820,6 +922,7 @@ static void remove_task(struct core *c, uint32_t task) {
         task_drop_if_unnamed(c, parent);
     }
     leave_keys(c, t);
+    escalate_drop(c, t->id);
     task_count(c, t, t->state, -1);
     *t = (struct task){ .id = t->id,
                         .first_child = t->first_child,
@@ -913,7 +1016,7 @@ static int apply_run_phase(struct core *c, uint32_t task, const struct fact *fac
 static int apply_run_tokens(struct core *c, uint32_t task, const struct fact *fact,
                             struct error *err) {
     (void)err;
-    fair_report(c, task_at(c, task)->run, fact->tokens, fact->money);
+    fair_report(c, task_at(c, task)->run, fact->tokens, fact->money, fact->expected);
     return 0;
 }
 
@@ -1074,15 +1177,17 @@ static const struct fact_rule rules[] = {
     [FACT_LIMITER_CLEAR] = { "limiter-clear", false, apply_reopened },
     [FACT_LIMITER_USED]  = { "limiter-used", true, apply_limiter_used },
     [FACT_UNANSWERED]    = { "unanswered", ON_TASK(IN(HELD) | IN(WAITING), check_unanswered), BECOMES(FAILED, UNANSWERED) },
+    [FACT_TAKE]          = { "take", ON_TASK(QUEUED | LIVE | IN(DONE) | IN(FAILED) | IN(CANCELED), apply_take) },
+    [FACT_CANDIDATES]    = { "candidates", ON_TASK(QUEUED, apply_candidates) },
     [FACT_SLING]         = { "sling", ON_TASK(ANY, apply_sling), BECOMES(WAITING, SLUNG) },
     [FACT_HOLD]          = { "hold", ON_TASK(QUEUED, apply_hold) },
     [FACT_RELEASE]       = { "release", ON_TASK(IN(HELD), check_release), BECOMES(WAITING, RELEASED) },
     [FACT_SPENT]         = { "spent", ON_TASK(QUEUED, check_spent), BECOMES(HELD, SPENT, HOLD_BUDGET) },
-    [FACT_CLEAR]         = { "clear", ON_TASK(QUEUED, apply_clear), BECOMES(DRAFT, CLEARED) },
+    [FACT_CLEAR]         = { "clear", ON_TASK(QUEUED, apply_clear) },
     [FACT_CANCEL]        = { "cancel", ON_TASK(ANY, apply_cancel) },
     [FACT_RETRY]         = { "retry", ON_TASK(IN(FAILED) | IN(CANCELED), apply_retry), BECOMES(WAITING, RETRIED) },
-    [FACT_AGAIN]         = { "again", ON_TASK(IN(DONE), NULL), ITERATES(WAITING, AGAIN) },
-    [FACT_APPROVE]       = { "approve", ON_TASK(IN(HELD), check_verdict), BECOMES(DONE, APPROVED) },
+    [FACT_AGAIN]         = { "again", ON_TASK(IN(DONE), apply_again), ITERATES(WAITING, AGAIN) },
+    [FACT_APPROVE]       = { "approve", ON_TASK(IN(HELD), apply_approve) },
     [FACT_REJECT]        = { "reject", ON_TASK(IN(HELD), apply_reject), ITERATES(WAITING, REJECTED) },
     [FACT_DELETE]        = { "delete", ON_TASK(ANY, apply_delete) },
     [FACT_FORGET]        = { "forget", ON_TASK(FINAL, apply_forget) },

@@ -5,6 +5,7 @@
 #include "core/attempt.h"
 
 #include "base/alloc.h"
+#include "core/escalate.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
@@ -95,16 +96,18 @@ void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec) {
     fair_reserve(c, run);
 }
 
-/* Applies a requested stop. False: there was none, or the run succeeded before a cancel. */
+/* Applies a requested stop. False: there was none, or the run succeeded before a cancel or a take. */
 static bool end_by_stop(struct core *c, uint32_t task, enum stop_request stop, bool ok) {
     static const struct change changes[STOP_REQUEST_MAX] = {
         [STOP_CANCEL] = { TASK_CANCELED, REASON_CANCELED },
         [STOP_INVALIDATE] = { TASK_INVALIDATED, REASON_INVALIDATED },
         [STOP_ORPHAN] = { TASK_FAILED, REASON_ORPHANED },
+        [STOP_TAKE] = { TASK_WAITING, REASON_TAKEN, HOLD_TAKEN },
     };
-    if (stop == STOP_NONE || (stop == STOP_CANCEL && ok))
+    if (stop == STOP_NONE || ((stop == STOP_CANCEL || stop == STOP_TAKE) && ok))
         return false;
-    run_end_drain(c, task, changes[stop].to, changes[stop].reason);
+    run_drop(c, task);
+    task_become(c, task, changes[stop]);
     return true;
 }
 
@@ -142,7 +145,8 @@ bool run_order_stop(struct core *c, uint32_t task, enum stop_request stop, enum 
     }
     if (r->stop == STOP_NONE)
         order_push(c, ORDER_STOP, task)->reason = reason;
-    if (stop > (enum stop_request)r->stop)
+    bool is_weak = r->stop == STOP_NONE || r->stop == STOP_TAKE;
+    if (is_weak || (stop != STOP_TAKE && stop > (enum stop_request)r->stop))
         r->stop = (uint8_t)stop;
     task_changed(c, task);
     run_set_phase(c, t->run, PHASE_STOPPING);
@@ -317,11 +321,15 @@ static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fac
         [OUTCOME_DENIED] = { TASK_HELD, REASON_DENIED, HOLD_DENIED },
         [OUTCOME_ASKED] = { TASK_HELD, REASON_ASKED, HOLD_QUESTION },
         [OUTCOME_PENDING] = { TASK_HELD, REASON_PENDING, HOLD_CHECK },
+        [OUTCOME_TAKEN] = { TASK_HELD, REASON_TAKEN, HOLD_TAKEN },
     };
     enum outcome outcome = fact->ended.outcome;
     struct change change = changes[outcome];
     if (outcome == OUTCOME_BUDGET)
         change.until = fact->ended.reset_at > 0 ? fact->ended.reset_at : time_add(c->now, HOURS(1));
+    if (outcome == OUTCOME_UNFINISHED || outcome == OUTCOME_INVALID)
+        escalate_count_failure(c, task,
+                               outcome == OUTCOME_INVALID ? REASON_VALIDATION : REASON_ITERATE);
     if (outcome == OUTCOME_UNFINISHED)
         end_unfinished(c, task, fact, REASON_RESTARTS);
     else if (outcome == OUTCOME_INVALID)
@@ -349,6 +357,8 @@ static bool update_account_and_agent(struct core *c, const struct run *r, const 
         limiter_hit(c, r->limiter, r->started_at, fact->ended.retry_after, fact->ended.reset_at);
     if (r->limiter && outcome == OUTCOME_CLOSED)
         limiter_close(c, r->limiter);
+    if (outcome == OUTCOME_TAKEN) /* a person ended it: it shows nothing about its agent */
+        return true;
     if (outcome != OUTCOME_LAUNCH) {
         agent_open(c, r->agent);
         return true;
@@ -375,10 +385,15 @@ void run_end(struct core *c, uint32_t task, const struct fact *fact) {
         t->launch_failures = t->breaker_openings = 0;
     if (end_by_stop(c, task, stop, outcome == OUTCOME_OK))
         return;
-    if (outcome == OUTCOME_OK) {
+    bool is_taken = task_is_taken(t);
+    if (outcome == OUTCOME_OK && !is_taken) {
         end_ok(c, task);
         return;
     }
     run_drop(c, task);
+    if (is_taken) { /* the person decides, however it ended */
+        task_become(c, task, (struct change){ TASK_HELD, REASON_TAKEN, HOLD_TAKEN, 0 });
+        return;
+    }
     end_by_outcome(c, task, fact, counts);
 }

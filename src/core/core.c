@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "core/decide.h"
+#include "core/escalate.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
@@ -41,6 +42,7 @@ static const struct {
     SLAB(domains, domain),
     SLAB(edges, edge),
     SLAB(resource_lists, resource_list),
+    SLAB(escalations, escalation),
 };
 
 static struct slab *slab_of(const struct core *c, size_t i) {
@@ -58,6 +60,7 @@ static struct slab *slab_of(const struct core *c, size_t i) {
     X(orders, order_count, order_capacity)                                                         \
     X(adopted, adopted_count, adopted_capacity)                                                    \
     X(pending, pending_count, pending_capacity)                                                    \
+    X(taken, taken_count, taken_capacity)                                                          \
     SYMBOL_MAP(X, project_of)                                                                      \
     SYMBOL_MAP(X, kind_of)                                                                         \
     SYMBOL_MAP(X, agent_of)                                                                        \
@@ -82,6 +85,7 @@ struct core *core_new(void) {
     id_map_init(&c->class_map, queue_class_same, c);
     id_map_init(&c->crowd_map, crowd_same, c);
     id_map_init(&c->serial_map, lease_serial_same, c);
+    id_map_init(&c->escalation_map, escalation_same, c);
     timer_heap_init(&c->timers, task_timer_moved, c);
     ADD_NEUTRAL_ENTRY(projects, project_count, project_capacity);
     ADD_NEUTRAL_ENTRY(kinds, kind_count, kind_capacity);
@@ -121,6 +125,7 @@ void core_free(struct core *c) {
     id_map_finish(&c->class_map);
     id_map_finish(&c->crowd_map);
     id_map_finish(&c->serial_map);
+    id_map_finish(&c->escalation_map);
     timer_heap_finish(&c->timers);
 #define FREE_ARRAY(items, count, capacity) free(c->items);
     PLAIN_ARRAYS(FREE_ARRAY)
@@ -189,6 +194,7 @@ struct core *core_copy(const struct core *from) {
     id_map_copy(&from->class_map, to, &to->class_map);
     id_map_copy(&from->crowd_map, to, &to->crowd_map);
     id_map_copy(&from->serial_map, to, &to->serial_map);
+    id_map_copy(&from->escalation_map, to, &to->escalation_map);
     timer_heap_copy(&from->timers, to, &to->timers);
     symbol_table_copy(&from->symbols, &to->symbols);
     copy_projects(to, from);
@@ -313,6 +319,7 @@ bool core_task(const struct core *c, task_id id, struct task_view *ret) {
         if (ret->phase != PHASE_DRAINING) {
             ret->tokens = run_at(c, t->run)->reported;
             ret->money = run_at(c, t->run)->money;
+            ret->expected = run_at(c, t->run)->expected;
         }
         ret->lender = lend_task(c, run_at(c, t->run)->lender);
         ret->borrower = lend_task(c, run_at(c, t->run)->borrower);
@@ -332,7 +339,7 @@ void core_each_run(const struct core *c, void (*each)(void *ctx, task_id task), 
 static size_t memory_of(const struct core *c) {
     size_t bytes = sizeof(*c) + id_map_bytes(&c->task_map) + id_map_bytes(&c->class_map)
                    + id_map_bytes(&c->crowd_map) + id_map_bytes(&c->serial_map)
-                   + c->symbols.arena.total;
+                   + id_map_bytes(&c->escalation_map) + c->symbols.arena.total;
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
         bytes += slab_bytes(slab_of(c, i));
     for (uint32_t h = 1; h < c->classes.next; h++) {

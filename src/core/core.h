@@ -172,6 +172,7 @@ struct task_view {
     time_ms started_at; /* of the live run */
     int64_t tokens;     /* reported by the live run so far; -1: none, or no live run */
     int64_t money;      /* the same, millionths of a dollar */
+    int64_t expected;   /* money that the live run will cost; 0: as its project's runs do */
     task_id lender;     /* the task whose slots its run uses; or 0 */
     task_id borrower;   /* the task that uses the slots of its run; or 0 */
 };

@@ -390,6 +390,71 @@ static bool anything_may_start(const struct core *c) {
            && pace_open(c);
 }
 
+/* --- tasks that are taken over --------------------------------------------------------------- */
+
+/* Forgets those that are not taken over any more, except held ones, which are not in the list. */
+static void taken_clean(struct core *c) {
+    size_t kept = 0;
+    for (size_t i = 0; i < c->taken_count; i++) {
+        const struct task *t = task_at(c, c->taken[i]);
+        if (task_is_taken(t) && t->state != TASK_HELD)
+            c->taken[kept++] = c->taken[i];
+    }
+    c->taken_count = kept;
+}
+
+static bool may_start_with(const struct core *c, uint32_t task, struct runner with) {
+    const struct task *t = task_at(c, task);
+    uint32_t needs[NEEDS_MAX];
+    if (!gates_before_leases(c, t->project, with.limiter) || !gate_agent_open(c, with.agent))
+        return false;
+    size_t count = lease_needs(c, t, with.agent, with.limiter, needs);
+    for (size_t i = 0; i < count; i++)
+        if (!key_has_slot(c, needs[i], task))
+            return false;
+    return true;
+}
+
+/* The agent that would run it: its own, or the first of a roster that is idle. False: none may. */
+static bool taken_runner(const struct core *c, uint32_t task, struct runner *ret) {
+    const struct task *t = task_at(c, task);
+    if (c->roster_count == 0) {
+        *ret = failover_runner(c, task, t);
+        return may_start_with(c, task, *ret);
+    }
+    for (uint32_t worker = 1; worker < c->agent_count; worker++) {
+        if (!c->agents[worker].spec.roster || (t->agent && t->agent != worker))
+            continue;
+        *ret = (struct runner){ worker, t->limiter ? t->limiter : c->agents[worker].limiter };
+        if (may_start_with(c, task, *ret))
+            return true;
+    }
+    return false;
+}
+
+/* A person waits for each of them: they start before all others, by number. */
+static void start_taken(struct core *c) {
+    taken_clean(c);
+    for (task_id after = 0; c->taken_count > 0 && anything_may_start(c);) {
+        uint32_t first = 0;
+        for (size_t i = 0; i < c->taken_count; i++) {
+            const struct task *t = task_at(c, c->taken[i]);
+            if (t->state == TASK_READY && t->id > after
+                && (!first || t->id < task_at(c, first)->id))
+                first = c->taken[i];
+        }
+        struct runner with;
+        if (!first)
+            break;
+        after = task_at(c, first)->id;
+        if (!taken_runner(c, first, &with))
+            continue;
+        if (first == c->claim.task)
+            claim_drop(c);
+        start(c, first, with.agent, 0);
+    }
+}
+
 static void starts_by_roster(struct core *c) {
     for (uint32_t worker = 1; worker < c->agent_count; worker++) {
         if (!c->agents[worker].spec.roster)
@@ -435,6 +500,7 @@ static bool start_lent(struct core *c) {
 void decide_starts(struct core *c) {
     fair_begin_decision(c);
     pace_begin_decision(c);
+    start_taken(c);
     if (c->roster_count > 0)
         starts_by_roster(c);
     do {

@@ -365,6 +365,8 @@ static void put_hold(const struct verdict *v, struct strbuf *out) {
         [HOLD_DENIED] = "its agent was not permitted to do something",
         [HOLD_QUESTION] = "its agent asked a question and waits for the answer",
         [HOLD_CHECK] = "a check has no result yet; it is asked again",
+        [HOLD_CANDIDATES] = "its candidates work on it; one of them will be picked",
+        [HOLD_TAKEN] = "taken over by a person; release it to let it go on, or approve it",
     };
     bool for_ever = v->opens_at == TIME_NEVER;
     if (for_ever && v->hold == HOLD_PERSON)

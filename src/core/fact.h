@@ -34,18 +34,19 @@ struct pause {
     time_ms at; /* 0: unknown */
 };
 
+/* Members that every decision reads come last, beside those of struct project. */
 struct project_spec {
     sym id;
-    int64_t weight_milli; /* share, in thousandths */
-    amount max_running;
-    amount budget; /* tokens */
-    struct money_budget money;
-    bool active, paused;
     struct pause pause;   /* with paused */
-    amount workspaces;    /* number of slots; UNLIMITED: no such gate */
-    bool workspaces_kept; /* a slot stays with the task (worktree), not the run (pool) */
     amount review;        /* slots for finished work that awaits review */
+    int64_t weight_milli; /* share, in thousandths */
+    struct money_budget money;
+    amount budget; /* tokens */
+    amount max_running;
+    amount workspaces;    /* number of slots; UNLIMITED: no such gate */
     time_ms hours_until;  /* FACT_HOURS */
+    bool workspaces_kept; /* a slot stays with the task (worktree), not the run (pool) */
+    bool active, paused;
 };
 
 struct kind_spec {
@@ -54,7 +55,9 @@ struct kind_spec {
     amount max_running;
 };
 
-#define FAILOVER_MAX 8
+#define FAILOVER_MAX   8
+#define ESCALATE_MAX   8
+#define ESCALATE_NEVER UINT16_MAX /* as a number of failures */
 
 struct agent_spec {
     sym id;
@@ -66,8 +69,13 @@ struct agent_spec {
     /* Agents that take its tasks while it is closed, in order; may be added later. */
     sym failover[FAILOVER_MAX];
     uint8_t failover_count;
-    bool hours;          /* it has opening hours */
-    time_ms hours_until; /* FACT_HOURS */
+    /* Agents that its tasks continue with after this many verified failures; a task may have a list
+     * of its own. 0: the agent of the step before, with another model. */
+    sym escalate[ESCALATE_MAX];
+    uint8_t escalate_count;
+    uint32_t escalate_after; /* 0: never */
+    bool hours;              /* it has opening hours */
+    time_ms hours_until;     /* FACT_HOURS */
     /* From the store: */
     uint32_t launch_failures; /* in a row, of any tasks */
     uint32_t openings;        /* how often they closed it */
@@ -96,15 +104,15 @@ struct limiter_spec {
     struct quota quota[QUOTA_WINDOW_MAX];
 };
 
-/* Usage in one bucket of the window. */
+/* Usage in one bucket of the window. The tokens come first: every decision reads them. */
 struct usage_spec {
-    sym project;    /* 0: none (counts only in the global budget) */
-    int64_t tokens; /* negative: a correction, at most what the bucket holds */
-    int32_t starts, completions;
-    int32_t reports;    /* runs that reported `tokens`; 0: same as completions, unless loading */
+    int64_t tokens;     /* negative: a correction, at most what the bucket holds */
     int64_t unreported; /* charged in the shares for runs without a report */
     int64_t money;      /* millionths of a dollar; may be negative in the same way */
+    int32_t starts, completions;
+    int32_t reports; /* runs that reported `tokens`; 0: same as completions, unless loading */
     int32_t priced, unpriced; /* ended runs that reported their cost, and that did not */
+    sym project;              /* 0: none (counts only in the global budget) */
     time_ms at;               /* from the store: beginning of the bucket */
 };
 
@@ -187,6 +195,8 @@ enum fact_kind {
     FACT_DEPENDENCIES,
     FACT_LIMITER_CLEAR,
     FACT_UNANSWERED, /* its question, or its probe, was not answered in time: the task fails */
+    FACT_TAKE,       /* a person takes the task over */
+    FACT_CANDIDATES, /* what the candidates of a task have come to */
     /* events */
     FACT_ARTIFACT,      /* the artifact of a task exists, or no longer exists */
     FACT_PROBE,         /* the probe of a task says yes, or not yet */
@@ -198,6 +208,14 @@ enum fact_kind {
     FACT_RUN_LIMITED,   /* the provider limits a live run */
     FACT_RUN_ENDED,
     FACT_KIND_MAX,
+};
+
+/* What the candidates of a task have come to. */
+enum candidates {
+    CANDIDATES_WORK,   /* at least one may still succeed: the task waits for them */
+    CANDIDATES_REVIEW, /* a person chooses, or has chosen */
+    CANDIDATES_NONE,   /* none has succeeded: the task fails */
+    CANDIDATES_MAX,
 };
 
 /* Slots that stay with a task between its runs. */
@@ -219,14 +237,26 @@ enum lend {
     LEND_ALL = 31,
 };
 
+/* Steps of a task to stronger agents (docs/rules.md §5). Models are not in the core: a step to
+ * another model of the same agent changes `step` only. */
+struct escalation_spec {
+    sym agents[ESCALATE_MAX]; /* 0: the agent of the step before */
+    uint16_t count;           /* 0: the list of its agent applies */
+    uint16_t after;           /* verified failures per step; 0: as its agent says */
+    /* From the store: */
+    uint16_t step;   /* 0: with its own agent */
+    uint16_t failed; /* verified failures since the last step */
+    sym own_agent;   /* with step */
+};
+
 /* Excludes title, prompt and command, which the core does not need. */
 struct task_spec {
     task_id id;
     sym project, kind; /* both known from an earlier FACT_PROJECT / FACT_KIND; kind 0 = none */
     sym agent, limiter, workspace, serial;
     int32_t priority;
-    task_id parent;            /* 0: none; may be added later */
     uint32_t parent_iteration; /* the parent's iteration that created it; 0 = the current one */
+    task_id parent;            /* 0: none; may be added later */
     const task_id *depends_on; /* no duplicates, not itself */
     size_t depends_on_count;
     const sym *resources; /* one slot on each; no duplicates */
@@ -237,23 +267,24 @@ struct task_spec {
     /* With TASK_HELD: when it is released automatically; 0 = never. With PHASE_DRAINING: when that
      * ends; 0 = after the policy's time, from now. */
     time_ms not_before;
+    time_ms started_at; /* with STARTING and RUNNING; 0 = now */
     uint32_t iteration; /* from 1 */
     uint32_t attempt;   /* attempts so far */
     /* not ABSENT; WAITING and READY are equivalent: the core computes which */
     enum task_state state;
-    enum hold hold;       /* with TASK_HELD */
+    enum hold hold;       /* with TASK_HELD; HOLD_TAKEN also while it is queued or live */
     enum run_phase phase; /* with STARTING and RUNNING */
-    time_ms started_at;   /* with STARTING and RUNNING; 0 = now */
     enum until until;
     enum parent_gate parent_gate;
-    bool parallelizable, review, artifact_missing;
-    bool probe_closed; /* it has a probe, which has not succeeded */
-    bool bound;        /* to its agent: no other agent takes it over */
     /* enum keep: slots it keeps between runs. For a live task: those it had before this run. */
     unsigned keeps;
     int32_t retry_max; /* overrides the row "run failed"; -1 = as in the policy */
     uint32_t group;    /* 0 = none */
     uint32_t tag;      /* owned by the caller: see core_set_tag */
+    bool parallelizable, review, artifact_missing;
+    bool probe_closed;  /* it has a probe, which has not succeeded */
+    bool bound;         /* to its agent: no other agent takes it over */
+    bool run_unlimited; /* of a live run: it has no limiter */
     /* From the store: */
     uint16_t failures, launch_failures, losses, restarts;
     uint16_t breaker_openings; /* how often its breaker has opened */
@@ -261,12 +292,14 @@ struct task_spec {
     /* For a live run: the requested stop. With PHASE_VALIDATING, it was validating when it was
      * stopped. PHASE_STOPPING without a request is STOP_CANCEL. */
     enum stop_request stop;
-    sym run_agent, run_limiter; /* of a live run; 0 or unknown: those of its task */
-    bool run_unlimited;         /* of a live run: it has no limiter */
-    unsigned borrowed;          /* enum lend: slots of `lender` that a live run uses */
-    task_id lender;             /* the task whose slots those are; or 0 */
-    time_ms ready_clock;        /* ready_since, on the clock of FACT_WAIT */
+    sym run_agent, run_limiter;        /* of a live run; 0 or unknown: those of its task */
+    unsigned borrowed;                 /* enum lend: slots of `lender` that a live run uses */
+    task_id lender;                    /* the task whose slots those are; or 0 */
+    time_ms ready_clock;               /* ready_since, on the clock of FACT_WAIT */
+    struct escalation_spec escalation; /* `agent` is the agent of its step */
 };
+_Static_assert(sizeof(struct task_spec) <= 264,
+               "each task is copied when it is added, stored or loaded");
 
 struct sling_spec {
     bool renames; /* replaces agent and limiter; 0: none */
@@ -315,6 +348,7 @@ struct fact {
             time_ms until;            /* 0 = until released */
             bool marker; /* by its DONE marker, which is not a file; else by a person */
         };
+        bool own_agent; /* RETRY, AGAIN, CLEAR: an escalated task has its own agent again */
         int32_t priority;
         struct {
             const task_id *items;
@@ -333,10 +367,12 @@ struct fact {
         } used;
         bool artifact_present;
         bool probe_open;
+        enum candidates candidates;
         enum run_phase phase; /* RUN_PHASE */
         struct {              /* RUN_TOKENS: totals so far; -1: none reported yet */
             int64_t tokens;
-            int64_t money; /* millionths of a dollar */
+            int64_t money;    /* millionths of a dollar */
+            int64_t expected; /* money it will cost; 0: as the runs of its project do */
         };
         struct {
             time_ms retry_after; /* duration; 0: unknown */

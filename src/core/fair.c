@@ -20,21 +20,6 @@ static time_ms bucket_begin(time_ms at, int64_t width) {
     return at - (at % width + width) % width;
 }
 
-/* Counters wrap: a file may give each project a billion completions. */
-#define ADD_COUNT(member)                                                                          \
-    (sum->member = (int32_t)((uint32_t)sum->member + (uint32_t)sign * (uint32_t)u->member))
-
-void bucket_add(struct usage_spec *sum, const struct usage_spec *u, int sign) {
-    sum->tokens += sign * u->tokens;
-    sum->unreported += sign * u->unreported;
-    sum->money += sign * u->money;
-    ADD_COUNT(starts);
-    ADD_COUNT(completions);
-    ADD_COUNT(reports);
-    ADD_COUNT(priced);
-    ADD_COUNT(unpriced);
-}
-
 /* Finds or creates the bucket; usually it is the last one. */
 static struct usage_spec *window_bucket(struct window *w, time_ms begin) {
     size_t at = w->count;
@@ -202,13 +187,15 @@ void fair_release(struct core *c, uint32_t run) {
     add_reserved(c, project, -fair_charge(c, run_at(c, run)));
 }
 
-void fair_report(struct core *c, uint32_t run, int64_t tokens, int64_t money) {
+void fair_report(struct core *c, uint32_t run, int64_t tokens, int64_t money, int64_t expected) {
     struct run *r = run_at(c, run);
     int64_t before = fair_charge(c, r);
     if (tokens > r->reported)
         r->reported = tokens;
     if (money > r->money)
         r->money = money;
+    if (expected > 0)
+        r->expected = expected;
     add_reserved(c, task_at(c, r->task)->project, fair_charge(c, r) - before);
 }
 
@@ -283,8 +270,11 @@ static int64_t money_reserved_in(const struct core *c, uint32_t project) {
     bool document = c->policy.fair == FAIR_DOCUMENT;
     int64_t estimate = document ? 0 : fair_money_estimate(c, project);
     int64_t sum = p->external * estimate;
-    for (uint32_t h = p->runs; h; h = run_at(c, h)->next)
-        sum += run_at(c, h)->money > estimate ? run_at(c, h)->money : estimate;
+    for (uint32_t h = p->runs; h; h = run_at(c, h)->next) {
+        const struct run *r = run_at(c, h);
+        int64_t own = !document && r->expected > 0 ? r->expected : estimate;
+        sum += r->money > own ? r->money : own;
+    }
     return sum;
 }
 

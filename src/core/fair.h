@@ -11,8 +11,24 @@
 
 /* Adds to the bucket at `at`; project 0 counts in no share. */
 void fair_record(struct core *c, uint32_t project, time_ms at, const struct usage_spec *what);
-/* sign -1: subtracts. */
-void bucket_add(struct usage_spec *sum, const struct usage_spec *u, int sign);
+
+/* Counters wrap: a file may give each project a billion completions. */
+#define ADD_COUNT(member)                                                                          \
+    (sum->member = (int32_t)((uint32_t)sum->member + (uint32_t)sign * (uint32_t)u->member))
+
+/* sign -1: subtracts. Inline, because each start and each end of a run adds to several sums. */
+static inline void bucket_add(struct usage_spec *sum, const struct usage_spec *u, int sign) {
+    sum->tokens += sign * u->tokens;
+    sum->unreported += sign * u->unreported;
+    sum->money += sign * u->money;
+    ADD_COUNT(starts);
+    ADD_COUNT(completions);
+    ADD_COUNT(reports);
+    ADD_COUNT(priced);
+    ADD_COUNT(unpriced);
+}
+#undef ADD_COUNT
+
 /* Would the bucket at `at` stay non-negative after adding `less` (negative amounts)? */
 bool fair_has(const struct core *c, uint32_t project, time_ms at, const struct usage_spec *less);
 void fair_expire(struct core *c); /* drops expired buckets; call when the clock advances */
@@ -22,7 +38,7 @@ void fair_rewindow(struct core *c, time_ms old_window);
 int64_t fair_charge(const struct core *c, const struct run *r);
 void fair_reserve(struct core *c, uint32_t run); /* at the start of the run */
 void fair_release(struct core *c, uint32_t run); /* at the end of the run */
-void fair_report(struct core *c, uint32_t run, int64_t tokens, int64_t money);
+void fair_report(struct core *c, uint32_t run, int64_t tokens, int64_t money, int64_t expected);
 void fair_set_external(struct core *c, uint32_t project, uint32_t running);
 void fair_recharge(struct core *c); /* after a change of mode */
 

@@ -72,17 +72,19 @@ bool task_may_become(enum task_state from, enum task_state to) {
 #define ATTEMPT                                                                                    \
     (IN_HOLD(BACKOFF) | IN_HOLD(RESTART) | IN_HOLD(BREAKER) | IN_HOLD(BUDGET) | IN_HOLD(MARKER)    \
      | IN_HOLD(DENIED) | IN_HOLD(QUESTION) | IN_HOLD(CHECK))
-#define STOPPED (ATTEMPT | IN_HOLD(PERSON))
+#define STOPPED (ATTEMPT | IN_HOLD(PERSON) | IN_HOLD(TAKEN))
 #define HELD    (STOPPED | VERDICT)
-#define OPEN    (IN_STATE(DRAFT) | QUEUED | LIVE | HELD)
+#define CLOSES  (VERDICT | IN_HOLD(TAKEN)) /* approval makes it done */
+#define OPEN    (IN_STATE(DRAFT) | QUEUED | LIVE | HELD | IN_HOLD(CANDIDATES))
+#define TAKABLE (QUEUED | LIVE | HELD | IN_STATE(DONE) | IN_STATE(FAILED) | IN_STATE(CANCELED))
 
 /* clang-format off */
 const struct task_action task_actions[] = {
     { "again", FACT_AGAIN, IN_STATE(DONE), IN_STATE(DONE), 0, "only what is done can be done again" },
-    { "approve", FACT_APPROVE, VERDICT, IN_HOLD(REVIEW), IN_STATE(DONE), "only what waits for review or to be closed can be approved" },
+    { "approve", FACT_APPROVE, CLOSES, IN_HOLD(REVIEW) | IN_HOLD(TAKEN), IN_STATE(DONE), "only what waits for review or to be closed can be approved" },
     { "cancel", FACT_CANCEL, OPEN, OPEN, FINAL, "" },
     { "clear", FACT_CLEAR, QUEUED | HELD, QUEUED | HELD, IN_STATE(DRAFT), "only what waits can become a draft again" },
-    { "close", FACT_APPROVE, VERDICT, IN_HOLD(EXTERNAL), IN_STATE(DONE), "only what waits for review or to be closed can be closed" },
+    { "close", FACT_APPROVE, CLOSES, IN_HOLD(EXTERNAL), IN_STATE(DONE), "only what waits for review or to be closed can be closed" },
     { "delete", FACT_DELETE, FINAL | IN_STATE(DRAFT), FINAL | IN_STATE(DRAFT), 0, "cancel it first" },
     { "hold", FACT_HOLD, QUEUED | STOPPED, QUEUED, 0, "only what waits can be held" },
     { "priority", FACT_PRIORITY, OPEN, QUEUED, 0, "its priority no longer matters" },
@@ -90,6 +92,7 @@ const struct task_action task_actions[] = {
     { "release", FACT_RELEASE, STOPPED, STOPPED, QUEUED, "only what is held can be released" },
     { "retry", FACT_RETRY, IN_STATE(FAILED) | IN_STATE(CANCELED) | ATTEMPT, IN_STATE(FAILED) | IN_STATE(CANCELED) | IN_HOLD(DENIED), 0, "only what has failed, was canceled or waits for its next attempt can be retried" },
     { "sling", FACT_SLING, IN_STATE(DRAFT), IN_STATE(DRAFT), 0, "" },
+    { "take", FACT_TAKE, TAKABLE, 0, 0, "only what was queued once can be taken over" },
     { .name = NULL },
 };
 /* clang-format on */

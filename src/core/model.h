@@ -57,7 +57,9 @@ enum task_state { TASK_STATES(ENUM_VALUE) TASK_STATE_MAX };
     X(HOLD_MARKER, "marker") /* its DONE marker is not a file, so nothing could end it */ \
     X(HOLD_DENIED, "denied") /* its agent lacked a permission; a person must grant it */ \
     X(HOLD_QUESTION, "question") /* its agent asked a question; continues with the answer */ \
-    X(HOLD_CHECK, "check") /* a check has no result yet; it is asked again */
+    X(HOLD_CHECK, "check") /* a check has no result yet; it is asked again */ \
+    X(HOLD_CANDIDATES, "candidates") /* its candidates work on it; one of them will be picked */ \
+    X(HOLD_TAKEN, "taken") /* a person has taken it over; in other states: see task_is_taken */
 enum hold { HOLDS(ENUM_VALUE) HOLD_MAX };
 
 #define RUN_PHASES(X) \
@@ -73,7 +75,8 @@ enum run_phase { RUN_PHASES(ENUM_VALUE) PHASE_MAX };
     X(STOP_NONE, "none") \
     X(STOP_CANCEL, "cancel") \
     X(STOP_INVALIDATE, "invalidate") \
-    X(STOP_ORPHAN, "orphan")
+    X(STOP_ORPHAN, "orphan") \
+    X(STOP_TAKE, "take") /* weaker than all others */
 enum stop_request { STOP_REQUESTS(ENUM_VALUE) STOP_REQUEST_MAX };
 
 /* What completes a task. */
@@ -108,7 +111,8 @@ enum parent_gate { PARENT_GATES(ENUM_VALUE) PARENT_GATE_MAX };
     X(OUTCOME_STUCK, "stuck") /* no changes any more, or always the same failure */ \
     X(OUTCOME_DENIED, "denied") /* the agent lacked a permission, and no check passed */ \
     X(OUTCOME_ASKED, "asked") /* it ended with a question that is not answered */ \
-    X(OUTCOME_PENDING, "pending") /* a check has no result yet */
+    X(OUTCOME_PENDING, "pending") /* a check has no result yet */ \
+    X(OUTCOME_TAKEN, "taken") /* a person took it over, or worked in it */
 enum outcome { OUTCOMES(ENUM_VALUE) OUTCOME_MAX };
 
 /* The failure classes that have a policy row. */
@@ -208,7 +212,9 @@ enum host_floor { HOST_DISK, HOST_MEMORY, HOST_LOAD, HOST_FLOOR_MAX };
     X(REASON_DENIED, "denied") /* held: lack of a permission; nothing counted */ \
     X(REASON_ASKED, "asked") /* held: waits for an answer; nothing counted */ \
     X(REASON_PENDING, "pending") /* held: a check has no result yet; nothing counted */ \
-    X(REASON_UNANSWERED, "unanswered") /* failed: its question or its probe was not answered in time */
+    X(REASON_UNANSWERED, "unanswered") /* failed: its question or its probe was not answered in time */ \
+    X(REASON_CANDIDATES, "candidates") /* held: they work; failed: none succeeded */ \
+    X(REASON_TAKEN, "taken") /* waiting, held or done: a person has taken it over */
 enum reason { REASONS(ENUM_VALUE) REASON_MAX };
 
 /* clang-format on */

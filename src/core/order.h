@@ -8,10 +8,11 @@
 #include "core/model.h"
 
 enum order_kind {
-    ORDER_START,  /* task is `starting`, its leases are acquired, its attempt is counted */
-    ORDER_STOP,   /* stop the live run; its task changes with FACT_RUN_ENDED */
-    ORDER_CHANGE, /* task went from one state to another */
-    ORDER_GROUP,  /* a group closed (to = DONE) or reopened (to = WAITING) */
+    ORDER_START,    /* task is `starting`, its leases are acquired, its attempt is counted */
+    ORDER_STOP,     /* stop the live run; its task changes with FACT_RUN_ENDED */
+    ORDER_CHANGE,   /* task went from one state to another */
+    ORDER_ESCALATE, /* after verified failures, task continues with another agent or model */
+    ORDER_GROUP,    /* a group closed (to = DONE) or reopened (to = WAITING) */
     ORDER_KIND_MAX,
 };
 
@@ -30,4 +31,8 @@ struct order {
     int32_t score;         /* START */
     task_id lender;        /* START: the task whose slots it uses; or 0 */
     uint32_t group;        /* GROUP */
+    /* ESCALATE: from 1; `agent` is the new one, `instead_of` the last one, `reason` that of the last
+     * failure. */
+    uint32_t step;
+    uint32_t failures; /* ESCALATE: since the step before */
 };

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "core/core.h"
 #include "core/decide.h"
+#include "core/escalate.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
@@ -86,6 +87,7 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
     }
     if (t->run)
         fill_run(c, t, ret);
+    escalate_spec(c, id, &ret->escalation);
     return true;
 }
 
@@ -355,7 +357,8 @@ static void export_task(struct export *t, task_id task, struct needs *needs) {
     struct fact tokens = { .kind = FACT_RUN_TOKENS, .task = task, .attempt = spec.attempt };
     tokens.tokens = view.tokens;
     tokens.money = view.money;
-    if (view.tokens >= 0 || view.money >= 0)
+    tokens.expected = view.expected;
+    if (view.tokens >= 0 || view.money >= 0 || view.expected > 0)
         emit(t, &tokens);
 }
 

@@ -101,6 +101,7 @@ struct run {
     time_ms started_at;
     int64_t reported;         /* tokens so far; -1: none yet */
     int64_t money;            /* the same, millionths of a dollar */
+    int64_t expected;         /* money; 0: the mean of its project */
     uint32_t keys[NEEDS_MAX]; /* it holds a slot on each until its end */
 };
 
@@ -136,8 +137,9 @@ struct window {
     size_t first, count, capacity;
 };
 
-/* Members that every decision reads come first. In entry 0, `spec` holds the global budgets and
- * `window` the usage without a project. */
+/* A decision reads the end of `spec`, the members after it and the beginning of `window`: two or
+ * three cache lines of each project. In entry 0, `spec` holds the global budgets and `window` the
+ * usage without a project. */
 struct project {
     struct project_spec spec;
     uint32_t best; /* cached first task in order, or 0 */
@@ -193,6 +195,12 @@ struct edge {
 struct resource_list {
     uint8_t count;
     uint32_t keys[RESOURCES_MAX];
+};
+
+/* Of a task with a list of its own, or with verified failures. */
+struct escalation {
+    task_id task;
+    struct escalation_spec spec;
 };
 
 struct group {
@@ -264,8 +272,9 @@ struct core {
     struct pause pause; /* with paused */
     struct host_spec host;
 
-    struct slab tasks, runs, keys, parks, classes, crowds, domains, edges, resource_lists;
-    struct id_map task_map, class_map, crowd_map, serial_map;
+    struct slab tasks, runs, keys, parks, classes, crowds, domains, edges, resource_lists,
+        escalations;
+    struct id_map task_map, class_map, crowd_map, serial_map, escalation_map;
     struct by_symbol project_of, kind_of, agent_of, limiter_of, resource_of, workspace_of;
     struct project *projects;
     struct kind *kinds;
@@ -323,6 +332,8 @@ struct core {
     size_t seen_capacity;
     uint32_t *pending; /* tasks to recheck before core_apply returns */
     size_t pending_count, pending_capacity;
+    uint32_t *taken; /* tasks that are taken over and queued or live; may have others, too */
+    size_t taken_count, taken_capacity;
 };
 
 static inline struct task *task_at(const struct core *c, uint32_t handle) {

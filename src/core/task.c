@@ -174,6 +174,26 @@ void task_count(struct core *c, const struct task *t, enum task_state state, int
     c->projects[t->project].by_state[state] += (uint32_t)more;
 }
 
+void task_mark_taken(struct core *c, uint32_t task) {
+    task_at(c, task)->hold = HOLD_TAKEN;
+    task_changed(c, task);
+    for (size_t i = 0; i < c->taken_count; i++)
+        if (c->taken[i] == task)
+            return;
+    c->taken = xgrow(c->taken, &c->taken_capacity, c->taken_count + 1, sizeof(*c->taken));
+    c->taken[c->taken_count++] = task;
+}
+
+/* A task that is taken over stays so from the queue to the end of its run. */
+static enum hold hold_after(const struct task *t, const struct change *change) {
+    bool may_stay =
+        change->to == TASK_WAITING || change->to == TASK_READY || task_state_is_live(change->to);
+    bool stays = t->hold == HOLD_TAKEN && t->state != TASK_HELD && may_stay;
+    return change->to == TASK_HELD || change->hold == HOLD_TAKEN ? change->hold
+           : stays                                               ? HOLD_TAKEN
+                                                                 : HOLD_NONE;
+}
+
 void task_become(struct core *c, uint32_t task, struct change change) {
     struct task *t = task_at(c, task);
     enum task_state from = t->state, to = change.to;
@@ -186,8 +206,10 @@ void task_become(struct core *c, uint32_t task, struct change change) {
     if (t->timer)
         timer_heap_remove(&c->timers, t->timer);
     t->not_before = 0;
+    t->hold = (uint8_t)hold_after(t, &change);
     t->state = (uint8_t)to;
-    t->hold = (uint8_t)(to == TASK_HELD ? change.hold : HOLD_NONE);
+    if (t->hold == HOLD_TAKEN && to != TASK_HELD)
+        task_mark_taken(c, task);
     t->reason = (uint8_t)change.reason;
     task_count(c, t, from, -1);
     task_count(c, t, to, 1);

@@ -30,7 +30,13 @@ void task_count(struct core *c, const struct task *t, enum task_state state, int
 void task_become(struct core *c, uint32_t task, struct change change);
 /* Like task_become, as a new iteration: children of older iterations are invalidated. */
 void task_iterate(struct core *c, uint32_t task, struct change change);
-void task_recheck(struct core *c, uint32_t task); /* in the next task_settle */
+/* A person has taken it over: it is queued, and starts before all others; or its run is that
+ * person's; or that run has ended and it is held. */
+static inline bool task_is_taken(const struct task *t) {
+    return t->hold == HOLD_TAKEN;
+}
+void task_mark_taken(struct core *c, uint32_t task); /* one that is queued or live */
+void task_recheck(struct core *c, uint32_t task);    /* in the next task_settle */
 void task_settle(struct core *c);
 
 bool task_parent_passed(const struct core *c, const struct task *t);

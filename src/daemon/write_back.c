@@ -414,29 +414,25 @@ static void fill_input(struct item *item, const struct run_row *run) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* The service was freed in the meantime. */
-static bool is_orphan(struct item *item) {
-    if (item->owner)
+/* False: the item is not the caller's any more. Its service was freed in the meantime, or the store failed, and the item is
+ * read again later. */
+static bool take_answer(struct item *item, const struct error *err) {
+    if (!item->owner) {
+        item_free(item);
         return false;
-    item_free(item);
-    return true;
-}
-
-/* The store failed: it is read again later. */
-static void read_again(struct item *item) {
+    }
+    if (!err)
+        return true;
     item->due = time_add(loop_now_steady(item->owner->loop), STORE_PAUSE);
     set_phase(item, PHASE_READY);
     start_some(item->owner);
+    return false;
 }
 
 static void runs_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct item *item = ctx;
-    if (is_orphan(item))
+    if (!take_answer(item, err))
         return;
-    if (err) {
-        read_again(item);
-        return;
-    }
     fill_input(item, answer->count > 0 ? &answer->runs[0] : NULL);
     set_phase(item, PHASE_READY);
     start_some(item->owner);
@@ -465,12 +461,8 @@ static void take_spec(struct item *item, const struct spec_row *row) {
 
 static void spec_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct item *item = ctx;
-    if (is_orphan(item))
+    if (!take_answer(item, err))
         return;
-    if (err) {
-        read_again(item);
-        return;
-    }
     if (answer->count == 0) { /* deleted */
         item_finish(item);
         return;
@@ -492,12 +484,8 @@ static bool is_result_of(const struct event_row *event, const struct item *item)
 /* Was it recorded by an earlier daemon, which did not write the cursor? */
 static void events_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct item *item = ctx;
-    if (is_orphan(item))
+    if (!take_answer(item, err))
         return;
-    if (err) {
-        read_again(item);
-        return;
-    }
     for (size_t i = 0; i < answer->count; i++)
         if (is_result_of(&answer->events[i], item)) {
             item_finish(item);

@@ -4,8 +4,9 @@
  * match the stored hash. The secret is shown once, when the token is created; the store and its
  * backups hold only the hash. A token is valid until it is revoked or expires, across restarts.
  *
- * A session is a token that a page got for a one-time code. ops/access.h decides
- * which rights a scope grants. Stored as one note per token. */
+ * A session is what a page of the dashboard got for a one-time code: a public key, whose private
+ * half the browser keeps (api/page_key.h), or a token for a client that asks for one. ops/access.h
+ * decides which rights a scope grants. Stored as one note per token. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #define ACCESS_ID_SIZE      11u /* with the NUL */
 #define ACCESS_TOKEN_SIZE   58u /* "sl_", id, "_", 43 characters, NUL */
 #define ACCESS_SECRET_SIZE  44u /* 43 characters of base64url and a NUL */
+#define ACCESS_KEY_SIZE     65u /* a point of P-256: 4, x, y */
 #define ACCESS_NAME_MAX     64u
 #define ACCESS_MAX          256u /* not counting sessions */
 #define ACCESS_SESSIONS_MAX 64u  /* one more evicts the least recently used session */
@@ -39,10 +41,12 @@ struct engine_access {
     char id[ACCESS_ID_SIZE];
     char *name;
     enum access_scope scope;
-    bool session;       /* belongs to a dashboard page */
-    time_ms created_at; /* engine clock */
-    time_ms expires_at; /* TIME_NEVER: does not expire */
-    time_ms used_at;    /* 0: never; exact within a minute after a crash */
+    bool session;                 /* belongs to a dashboard page */
+    bool has_key;                 /* of a session: it has no token, and signs its requests */
+    uint8_t key[ACCESS_KEY_SIZE]; /* with has_key */
+    time_ms created_at;           /* engine clock */
+    time_ms expires_at;           /* TIME_NEVER: does not expire */
+    time_ms used_at;              /* 0: never; exact within a minute after a crash */
 };
 
 /* --- at any time ----------------------------------------------------------------------------- */
@@ -53,6 +57,10 @@ const struct engine_access *engine_access_at(const struct engine *engine, size_t
 const struct engine_access *engine_access_named(const struct engine *engine, const char *name);
 /* The owner of a valid token, or NULL. A wrong secret takes as long as the right one. */
 const struct engine_access *engine_find_access(const struct engine *engine, const char *token);
+/* A valid session with this id that signs its requests, or NULL. */
+const struct engine_access *engine_find_page(const struct engine *engine, const char *id);
+/* Random, in the form of a secret: a new one for each start of the daemon. Not a secret. */
+const char *engine_boot(const struct engine *engine);
 /* Records a use. Written with a later turn. */
 void engine_use_access(struct engine *engine, const char *id);
 /* The remaining lifetime; TIME_NEVER: unlimited. */
@@ -60,8 +68,9 @@ time_ms engine_access_left(const struct engine *engine, const struct engine_acce
 
 /* --- inside a turn --------------------------------------------------------------------------- */
 
-/* Reads name, scope, session and expires_at of `draft`. -EEXIST: the name is taken (sessions may
- * share one); -ENOSPC: ACCESS_MAX is reached. Only the caller holds the token: wipe it. */
+/* Reads name, scope, session, key and expires_at of `draft`. -EEXIST: the name is taken (sessions
+ * may share one); -ENOSPC: ACCESS_MAX is reached. Only the caller holds the token: wipe it. It is ""
+ * with a key. */
 int engine_add_access(struct engine *engine, const struct engine_access *draft,
                       char ret_token[ACCESS_TOKEN_SIZE], char ret_id[ACCESS_ID_SIZE],
                       struct error *err);
@@ -89,6 +98,13 @@ void engine_set_tcp_listener(struct engine *engine, const struct engine_tcp_list
 const char *engine_tcp_listener_url(const struct engine *engine);     /* NULL: not listening */
 const char *engine_tcp_listener_problem(const struct engine *engine); /* NULL: none */
 int engine_open_tcp_listener(struct engine *engine, unsigned port, struct error *err);
+
+/* The port that pages came to, for the next daemon: their address is part of their identity, and
+ * they find the daemon there again. 0: none. engine_remember_port: inside a turn. */
+unsigned engine_remembered_port(const struct engine *engine);
+void engine_remember_port(struct engine *engine, unsigned port);
+/* Is a page signed in? */
+bool engine_has_pages(const struct engine *engine);
 
 /* --- one-time codes --------------------------------------------------------------------------- */
 

@@ -203,7 +203,8 @@ int engine_coming(struct engine *e, const struct config *config, time_ms horizon
                   struct coming *ret, struct error *err);
 
 /* Learns the duration of a run that ended by itself, for its project and kind. */
-void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens);
+void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens,
+                    int64_t money);
 
 /* --- prune.c --------------------------------------------------------------------------------- */
 

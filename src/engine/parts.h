@@ -41,7 +41,9 @@ struct live_run;
     X(agents)                                                                                      \
     /* sorted before `recovery` records ends */                                                    \
     X(allowances)                                                                                  \
+    X(costs)                                                                                       \
     X(sessions)                                                                                    \
+    X(escalations)                                                                                 \
     X(accounts)                                                                                    \
     X(trouble)                                                                                     \
     X(quotas)                                                                                      \
@@ -64,7 +66,9 @@ struct live_run;
     /* what it answers or withdraws is in the events that `alerts` and `follow` see */             \
     X(questions)                                                                                   \
     X(follow_ups)                                                                                  \
+    X(takeover)                                                                                    \
     X(edits)                                                                                       \
+    X(imports)                                                                                     \
     /* after the decision: what it has caused, as alerts, then as lines of the log */              \
     X(alerts)                                                                                      \
     X(journal)                                                                                     \
@@ -87,6 +91,8 @@ struct live_run;
     X(opening_hours)                                                                               \
     /* and tasks that are due are added, so everything below sees them; */                         \
     X(schedules)                                                                                   \
+    /* none of them is a task whose candidates work, which must not start; */                      \
+    X(best_of)                                                                                     \
     /* waits that are over, tasks that expire, then who may spend what */                          \
     X(await)                                                                                       \
     X(prune)                                                                                       \

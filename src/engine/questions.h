@@ -49,7 +49,8 @@ bool engine_explain_question(const struct engine *engine, task_id task, struct s
 /* --- inside a turn: changing ----------------------------------------------------------------- */
 
 /* Copies task, attempt, text, choices, fallback and deadline. 1: this question was asked before and
- * is not used: it may be answered already. -EBUSY: another one waits. */
+ * is not used: it may be answered already. -EBUSY: another one waits, or there were too many in
+ * a row without an answer of a person (capability.questions). */
 int engine_ask(struct engine *engine, const struct engine_question *question, struct error *err);
 /* -EBUSY: there is no open question. -EINVAL: not one of its choices. */
 int engine_answer(struct engine *engine, task_id task, const char *answer, const char *by,

@@ -56,6 +56,7 @@ struct submission {
     struct submission_names depends_names;    /* depends_on */
     struct submission_names resource_names;   /* resources, and keys that the checks have added */
     const struct engine_project *project_row; /* NULL: "default", which does not exist yet */
+    size_t candidate_of;                      /* of the entry before this number; 0: of none */
     bool already;                             /* not added: the task spec.id has its external id */
     bool deferred;                            /* not added: the queue has no room */
     /* The engine sets the symbols and `resources`, and `id` if it is 0. */

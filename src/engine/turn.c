@@ -243,6 +243,7 @@ static void take_orders(struct engine *e) {
                             "drain_s",
                             engine_task_id(e, o->task, id));
             break;
+        case ORDER_ESCALATE:
         case ORDER_GROUP:
         case ORDER_KIND_MAX:
             break;

@@ -72,6 +72,7 @@ struct merge_question {
     const char *into;  /* NULL: the branch that it came from */
     bool dry_run;      /* only report what would happen */
     bool skips_checks; /* do not run the task's checks again */
+    bool is_delivery;  /* deliver it as the task is configured, which may not merge it */
 };
 
 enum merge_result {
@@ -96,5 +97,6 @@ typedef void (*merge_ready)(void *ctx, const struct merge_answer *answer);
  * runs, waits for its turn, or is being merged; -ENOENT: no branch. */
 int engine_merge(struct engine *engine, const struct merge_question *question, merge_ready ready,
                  void *ctx, struct error *err);
-/* Merged when a person approves it: it has `merge: direct`, and a review or `until: external`. */
+/* Delivered when a person approves it: it has `merge: direct`, and a review or `until: external`; or
+ * it is taken over, and its work goes somewhere. */
 bool engine_merges_on_approval(const struct engine *engine, task_id task);

@@ -117,8 +117,8 @@ static int read_vars(struct formula *f, const struct yaml_node *value, struct er
         return fail(f, value->line, err, "'vars': expected names and defaults, got %s",
                     yaml_noun(value).text);
     if (value->count > FORMULA_VARS_MAX)
-        return fail(f, value->line, err, "%zu variables are too many; the most are %u",
-                    value->count, FORMULA_VARS_MAX);
+        return fail(f, value->line, err, "%zu variables are too many; maximum is %u", value->count,
+                    FORMULA_VARS_MAX);
     f->vars = xcalloc(value->count + 1, sizeof(*f->vars));
     int r = 0;
     for (const struct yaml_node *key = value->first; r == 0 && key; key = key->next)

@@ -219,6 +219,10 @@ const struct mcp_tool mcp_tools[] = {
       .hidden = "attempt id",
       .describe = describe_own, .prepare = prepare_ask },
     { .name = "list_tasks", .title = "List tasks", .op = "task.list", .hints = HINT_READS },
+    { .name = "pick_candidate", .title = "Pick a candidate", .op = "task.pick",
+      .text = "Pick one of the candidates of a task that was added with `best_of`. A run picks only if it was "
+              "started to choose: its `id` is its own task, and it ends its turn then.",
+      .hints = HINT_REPEATS },
     { .name = "post_message", .title = "Post a message", .op = "task.post",
       .text = "Write a message on the bus of a task or of a project, where people and other agents read it.",
       .hidden = "links parents",

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -14,12 +15,15 @@
 #include "engine/allowance.h"
 #include "engine/descendants.h"
 #include "engine/engine.h"
+#include "engine/escalation.h"
 #include "engine/executors.h"
+#include "engine/imports.h"
 #include "engine/loops.h"
 #include "engine/redaction.h"
 #include "engine/run_token.h"
 #include "engine/sandboxes.h"
 #include "ops/op_internal.h"
+#include "ops/rights.h"
 #include "os/outside.h"
 #include "taskfile/task_member.h"
 #include "taskfile/taskfile.h"
@@ -58,15 +62,32 @@ static int child_check_members(const struct engine *engine, unsigned source, con
     return 0;
 }
 
+/* A list names agents that it may choose. */
+static int child_check_steps(const struct engine *engine, const char *own, const json_t *steps,
+                             struct error *err) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < json_array_size(steps); i++) {
+        const char *step = json_string_value(json_array_get(steps, i));
+        char *agent = xstrndup(step ? step : "", step ? strcspn(step, ":") : 0);
+        if (*agent && !op_knows(engine, op_agent_at, agent) && !(own && strcmp(own, agent) == 0))
+            r = error_set(err, -EACCES, "'escalate': agent '%s' is not configured",
+                          utf8_quote(agent).text);
+        free(agent);
+    }
+    return r;
+}
+
 /* Built-in agents need no configuration; a run may use one that the owner has configured or
  * uses. */
 static int child_check_agent(const struct engine *engine, const char *own, const json_t *task,
                              struct error *err) {
     const char *agent = text_of(task, "agent");
+    int r = child_check_steps(engine, own, json_object_get(task, "escalate"), err);
+    if (r < 0)
+        return r;
     if (!agent || op_knows(engine, op_agent_at, agent) || (own && strcmp(own, agent) == 0))
         return 0;
-    return error_set(err, -EACCES, "'agent': '%s' is none of those that are configured",
-                     utf8_quote(agent).text);
+    return error_set(err, -EACCES, "'agent': agent '%s' is not configured", utf8_quote(agent).text);
 }
 
 /* Compares strings; a path with ".." is never inside. */
@@ -231,8 +252,9 @@ static void find_parent(struct op_call *call, struct token_parent *ret) {
     engine_task_id(engine, p->task, p->id);
     ret->project = op_name_of(engine, ret->view.project);
     ret->kind = op_name_of(engine, ret->view.kind);
-    /* A failover agent applies to this run only. */
-    p->agent = op_name_of(engine, spec.agent ? spec.agent : spec.run_agent);
+    /* A failover agent applies to this run only, and an escalation to this task. */
+    sym own = engine_own_agent(&spec);
+    p->agent = op_name_of(engine, own ? own : spec.run_agent);
     find_spans(engine, &spec, p);
     engine_workspace(engine, p->task, &workspace);
     ret->in_workspace = workspace.path != NULL;
@@ -264,19 +286,29 @@ static int64_t base_score(const struct op_call *call, const char *kind) {
                 : config_number(config, "score.base", NULL);
 }
 
-/* A child stays in the parent's project and folder, and does not go before it in the queue. */
-static int check_token_child(struct op_call *call, const struct token_parent *parent,
-                             const json_t *task) {
-    const char *project = text_of(task, "project"), *cwd = text_of(task, "cwd");
-    const char *gate = text_of(task, "parent_gate"), *kind = text_of(task, "kind");
-    const char *until = text_of(task, "until"), *id = parent->p.id;
+/* What a run adds does not go before its own task in the queue. */
+static int check_rank(struct op_call *call, const struct token_parent *parent, const json_t *task) {
     const json_t *priority = json_object_get(task, "priority");
-    if (project && strcmp(project, parent->project) != 0)
-        return op_fail(call, -EACCES, "'project': '%s' belongs to '%s', and so do its children", id,
-                       parent->project);
+    const char *kind = text_of(task, "kind"), *id = parent->p.id;
     if (json_is_integer(priority) && json_integer_value(priority) < parent->view.priority)
         return op_fail(call, -EACCES, "'priority': %" PRId64 " would go before '%s', which has %d",
                        (int64_t)json_integer_value(priority), id, parent->view.priority);
+    if (kind && config_has_kind(engine_config(call->engine), kind)
+        && base_score(call, kind) > base_score(call, parent->kind))
+        return op_fail(call, -EACCES, "'kind': '%s' would go before '%s'", utf8_quote(kind).text,
+                       id);
+    return 0;
+}
+
+/* A child stays in the parent's project and folder. */
+static int check_token_child(struct op_call *call, const struct token_parent *parent,
+                             const json_t *task) {
+    const char *project = text_of(task, "project"), *cwd = text_of(task, "cwd");
+    const char *gate = text_of(task, "parent_gate"), *until = text_of(task, "until");
+    const char *id = parent->p.id;
+    if (project && strcmp(project, parent->project) != 0)
+        return op_fail(call, -EACCES, "'project': '%s' belongs to '%s', and so do its children", id,
+                       parent->project);
     if (!*parent->folder && !parent->in_workspace)
         return op_fail(call, -EACCES,
                        "'cwd': the folder of run '%s' cannot be known: its lock file was changed, "
@@ -287,45 +319,48 @@ static int check_token_child(struct op_call *call, const struct token_parent *pa
                        utf8_quote(cwd).text, call->caller);
     if (gate && strcmp(gate, "none") != 0)
         return op_fail(call, -EACCES, "'parent_gate': children of a run may start beside it: none");
-    if (kind && config_has_kind(engine_config(call->engine), kind)
-        && base_score(call, kind) > base_score(call, parent->kind))
-        return op_fail(call, -EACCES, "'kind': '%s' would go before '%s'", utf8_quote(kind).text,
-                       id);
-    int r = child_check_agent(call->engine, parent->p.agent, task, &call->err);
+    int r = check_rank(call, parent, task);
+    if (r == 0)
+        r = child_check_agent(call->engine, parent->p.agent, task, &call->err);
     if (r == 0 && until && strcmp(until, "exit") != 0 && strcmp(until, "done") != 0)
         r = op_fail(call, -EACCES, "'until': children of a run end by themselves: exit or done");
     return r;
 }
 
-int children_complete(struct op_call *call) {
+/* Each task alone: the members that its source may set, `check`, and what it inherits. */
+static int complete_tasks(struct op_call *call, const struct token_parent *parent,
+                          int (*check)(struct op_call *call, const struct token_parent *parent,
+                                       const json_t *task)) {
     json_t *tasks = json_object_get(call->params, "tasks"), *task;
     struct task_read_options reading = { .source.now = engine_now(call->engine) };
-    _cleanup_(token_parent_finish) struct token_parent parent;
     size_t index;
     bool changed;
-    find_parent(call, &parent);
     if (op_flag(call, "force"))
         return op_fail(call, -EACCES, "'force': a run does not override what guards others");
-    int r = check_group(call->engine, &parent.p, op_text(call, "group"), &call->err);
-    if (r < 0)
-        return r;
     json_object_del(call->params, OP_BODY); /* store the completed form */
     json_array_foreach(tasks, index, task) {
         call->index = (int64_t)index;
         if (!json_is_object(task))
             continue; /* batch_read refuses it */
-        r = child_check_members(call->engine, CHILD_TOKEN, task, &call->err);
+        int r = child_check_members(call->engine, parent->p.source, task, &call->err);
         if (r == 0) /* the following checks compare numbers */
             r = task_members_read(task, &reading, &changed, &call->err);
         if (r == 0)
-            r = check_token_child(call, &parent, task);
+            r = check(call, parent, task);
         if (r == 0)
-            r = inherit(call->engine, &parent.p, task, &call->err);
+            r = inherit(call->engine, &parent->p, task, &call->err);
         if (r < 0)
             return r;
     }
     call->index = -1;
     return 0;
+}
+
+int children_complete(struct op_call *call) {
+    _cleanup_(token_parent_finish) struct token_parent parent;
+    find_parent(call, &parent);
+    int r = check_group(call->engine, &parent.p, op_text(call, "group"), &call->err);
+    return r < 0 ? r : complete_tasks(call, &parent, check_token_child);
 }
 
 /* --- how many and how deep ------------------------------------------------------------------- */
@@ -374,7 +409,7 @@ static int check_entry(struct op_call *call, const struct batch *batch,
     if (level + 1 > most)
         return op_fail(
             call, -EACCES,
-            "it would be %u levels below the task that a person has added; the most are %" PRId64
+            "it would be %u levels below the task that a person has added; maximum is %" PRId64
             " (capability.depth)",
             level + 1, most);
     return 0;
@@ -397,7 +432,7 @@ static int check_alive(struct op_call *call) {
 /* The children of a task share the slots of a key of their own. */
 static int limit_running(struct op_call *call, struct submission *s) {
     if (s->resource_names.count >= SUBMISSION_RESOURCES_MAX)
-        return op_fail(call, -EACCES, "'resources': a child of a run may name %u at the most",
+        return op_fail(call, -EACCES, "too many 'resources' for a child of a run; maximum is %u",
                        SUBMISSION_RESOURCES_MAX - 1);
     const char *key = arena_printf(op_arena(call), CHILDREN_KEY "%s-%" PRIu64,
                                    s->project_row->prefix, s->spec.parent);
@@ -495,6 +530,89 @@ void children_added(const struct batch *batch) {
         if (!s->already)
             engine_grant_budget(call->engine, task, s->spec.id, grant);
     }
+}
+
+/* --- imports --------------------------------------------------------------------------------- */
+
+bool import_is(const struct op_call *call) {
+    const json_t *tasks = op_json(call, "tasks");
+    if (!call->run.token[0] || !engine_import_projects(call->engine, call->run.task))
+        return false;
+    for (size_t i = 0; i < json_array_size(tasks); i++)
+        if (is_given(json_array_get(tasks, i), "external_id"))
+            return true;
+    return false;
+}
+
+/* The only thing that a run may set of these, and not of its children, is the external id. */
+static int check_imported(struct op_call *call, const struct token_parent *importer,
+                          const json_t *task) {
+    const char *project = text_of(task, "project"), *until = text_of(task, "until");
+    if (!is_given(task, "external_id"))
+        return op_fail(call, -EACCES,
+                       "'external_id' is missing: a request adds children or imports, not both");
+    if (is_given(task, "cwd"))
+        return op_fail(call, -EACCES,
+                       "'cwd': what a run imports works in the folder of its project");
+    if (!project && !json_object_get(importer->p.defaults, "project"))
+        return op_fail(call, -EACCES,
+                       "'project' is missing: name one of the projects that '%s' may import into "
+                       "(its member 'imports')",
+                       importer->p.id);
+    if (project && !engine_may_import(call->engine, importer->p.task, project))
+        return op_fail(call, -EACCES,
+                       "'project': '%s' may not import into '%s' (its member 'imports')",
+                       importer->p.id, utf8_quote(project).text);
+    int r = check_rank(call, importer, task);
+    if (r == 0)
+        r = child_check_agent(call->engine, importer->p.agent, task, &call->err);
+    if (r == 0 && until && strcmp(until, "exit") != 0 && strcmp(until, "done") != 0)
+        r = op_fail(call, -EACCES, "'until': what a run imports ends by itself: exit or done");
+    return r;
+}
+
+/* What it inherits: the sandbox, the project if only one is listed, and a priority that is not
+ * before the importer's. */
+static void find_importer(struct op_call *call, struct token_parent *ret) {
+    const json_t *projects = engine_import_projects(call->engine, call->run.task);
+    find_parent(call, ret);
+    json_t *inside = json_incref(json_object_get(ret->p.defaults, "inside"));
+    json_object_clear(ret->p.defaults);
+    json_object_set_new(ret->p.defaults, "inside", inside);
+    if (ret->view.priority > PRIORITY_USUAL)
+        json_object_set_new(ret->p.defaults, "priority", json_integer(ret->view.priority));
+    if (json_array_size(projects) == 1)
+        (void)json_object_set(ret->p.defaults, "project", json_array_get(projects, 0));
+    ret->p.source |= CHILD_IMPORT;
+    ret->p.timeout = ret->p.idle = 0; /* the deadline of a poll is not that of its issues */
+}
+
+int import_complete(struct op_call *call) {
+    _cleanup_(token_parent_finish) struct token_parent importer;
+    find_importer(call, &importer);
+    if (op_text(call, "group"))
+        return op_fail(call, -EACCES, "'group': what a run imports is in no group");
+    return complete_tasks(call, &importer, check_imported);
+}
+
+/* A task of the same request, or one that it may import. */
+static int check_import_parent(struct op_call *call, const struct batch *batch,
+                               const struct submission *s) {
+    if (!s->spec.parent || batch_entry_of(batch, s->spec.parent)
+        || capability_imports(call, s->spec.parent))
+        return 0;
+    return op_fail(call, -EACCES, "'parent': '%s' is not a task that run '%s' may import",
+                   utf8_quote(s->parent).text, call->caller);
+}
+
+int import_admit(struct op_call *call, struct batch *batch) {
+    int r = check_alive(call);
+    for (size_t i = 0; r == 0 && i < batch->count; i++) {
+        batch->index = i;
+        if (submission_is_new(&batch->entries[i]))
+            r = check_import_parent(call, batch, &batch->entries[i]);
+    }
+    return r;
 }
 
 /* --- spawn files ----------------------------------------------------------------------------- */
@@ -619,7 +737,7 @@ static int check_limits(const struct spawning *s, struct error *err) {
     struct task_view view;
     if (core_task(core, s->p.task, &view) && view.depth >= depth)
         return error_set(err, -E2BIG,
-                         "%s: '%s' is %u levels deep; the most are %" PRId64 " (spawn.depth)",
+                         "%s: '%s' is %u levels deep; maximum is %" PRId64 " (spawn.depth)",
                          s->order->shown, s->p.id, view.depth, depth);
     if (engine_is_full(s->engine))
         return error_set(err, -ENOSPC, "the disk is nearly full: no new tasks until there is room");
@@ -665,7 +783,7 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
     size_t count = taskfile_count(s.file);
     if ((int64_t)count > most) /* first, because the following checks are quadratic */
         return error_set(err, -E2BIG,
-                         "%s: %zu tasks are too many; the most are %" PRId64 " (spawn.tasks)",
+                         "%s: %zu tasks are too many; maximum is %" PRId64 " (spawn.tasks)",
                          order->shown, count, most);
     s.body = taskfile_body(s.file);
     find_writer(&s);

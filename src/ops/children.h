@@ -21,6 +21,13 @@ int children_complete(struct op_call *call);
 /* Checks depth, number, tokens, and that no ancestor was canceled. Call after all other checks,
  * just before adding. */
 int children_admit(struct op_call *call, struct batch *batch);
+/* Instead, for a run that imports: one of the tasks has an external id, and the run may import
+ * (engine/imports.h). What it imports are not its children: they have no budget, group or folder of
+ * its own task, and stay when that is canceled. They are in a project that it may import into. */
+bool import_is(const struct op_call *call);
+int import_complete(struct op_call *call);
+int import_admit(struct op_call *call, struct batch *batch);
+
 /* batch_add calls it for a run: takes the children's budgets from their parent. */
 void children_added(const struct batch *batch);
 

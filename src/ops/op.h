@@ -88,8 +88,10 @@ struct op {
     enum op_right right;
     enum op_reach reach;
     bool writes; /* takes an idempotency key */
-    bool local;  /* never over TCP, whatever the token */
-    bool open;   /* over TCP without a token */
+    /* Also for tasks that a run may import (rights.h), whatever `reach` is. */
+    bool imports;
+    bool local; /* never over TCP, whatever the token */
+    bool open;  /* over TCP without a token */
     bool
         form; /* for a page that may be anywhere: the body may be a form, and any local user may send it */
     /* Writes, and takes effect even if it cannot be stored: it may be what fixes the store. */

@@ -10,9 +10,11 @@
 #include "core/action.h"
 #include "engine/agents.h"
 #include "engine/alert.h"
+#include "engine/best_of.h"
 #include "engine/descendants.h"
 #include "engine/follow_ups.h"
 #include "engine/loops.h"
+#include "engine/takeover.h"
 #include "engine/worktrees.h"
 #include "ops/print.h"
 
@@ -50,6 +52,10 @@ static bool waits_for_verdict(const struct task_view *t) {
     return t->state == TASK_HELD && (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL);
 }
 
+static bool is_taken(const struct task_view *t) {
+    return t->state == TASK_HELD && t->hold == HOLD_TAKEN;
+}
+
 bool task_is_continuable(const struct task_view *t) {
     return task_state_is_final(t->state) && t->state != TASK_INVALIDATED;
 }
@@ -69,16 +75,77 @@ static const char *advice(const struct op_call *call, const struct task_action *
                      "message; 'sluice edit' changes the prompt of what waits";
     if (t->state != TASK_HELD || !(a->from >> 16))
         return a->otherwise;
+    if (is_taken(t))
+        return "it is taken over: release it to let its agent go on, or approve it";
     return waits_for_verdict(t)    ? "it waits for a verdict: approve or reject it"
            : a->fact == FACT_RETRY ? "release it to go on"
                                    : "it does not wait for a verdict; release it to go on";
+}
+
+/* --- candidates ------------------------------------------------------------------------------- */
+
+/* Holding or releasing a task that runs nothing itself is meant for its candidates. */
+static bool is_for_candidates(const struct task_action *a, const struct task_view *t) {
+    return t->state == TASK_HELD && t->hold == HOLD_CANDIDATES
+           && (a->fact == FACT_HOLD || a->fact == FACT_RELEASE);
+}
+
+static bool apply_to_candidates(struct op_call *call, const struct task_action *a, task_id task) {
+    return (a->fact == FACT_HOLD
+                ? engine_hold_candidates(call->engine, task, op_number(call, "until", 0))
+                : engine_release_candidates(call->engine, task))
+           > 0;
+}
+
+/* One that is approved must have a result. */
+static int check_candidates(struct op_call *call, const struct task_action *a, task_id task) {
+    const char *id = op_id(call, task);
+    if (!engine_best_of(call->engine, task))
+        return 0;
+    if (a->fact == FACT_APPROVE)
+        return op_fail(call, -EBUSY,
+                       "task '%s' waits for a pick: 'sluice best %s' compares its candidates, "
+                       "'sluice pick %s ID' picks one",
+                       id, id, id);
+    if (op_text(call, "message") && a->fact == FACT_AGAIN)
+        return op_fail(call, -EBUSY,
+                       "task '%s' runs nothing itself: continue one of its candidates with a "
+                       "message",
+                       id);
+    return 0;
+}
+
+static void give_reason_to_candidates(struct op_call *call, task_id task, const char *reason) {
+    const struct engine_best_of *v = engine_best_of(call->engine, task);
+    for (size_t i = 0; v && i < v->count; i++)
+        engine_give_feedback(call->engine, v->candidates[i], reason);
+}
+
+/* A message continues what a person has taken over. */
+static int check_given_back(struct op_call *call, const struct task_view *t) {
+    const struct engine_taken *taken = engine_taken(call->engine, t->id);
+    const char *message = op_text(call, "message"), *id = op_id(call, t->id);
+    if (!is_taken(t) || !taken)
+        return op_fail(call, -EINVAL, "'message' is for tasks that are taken over, and '%s' is not",
+                       id);
+    if (!taken->has_prompt)
+        return op_fail(call, -EINVAL,
+                       "task '%s' is a command: it has no prompt that a message could follow", id);
+    const char *agent = op_name_of(call->engine, t->agent);
+    return agent ? engine_check_prompt(call->engine, agent, message, true, &call->err)
+                 : engine_check_roster(call->engine, message, &call->err);
 }
 
 static int check_action(struct op_call *call, const struct task_action *a, struct acting *s,
                         size_t i) {
     struct task_view t;
     task_id task = s->tasks[i];
-    (void)core_task(engine_core(call->engine), task, &t);
+    if (!core_task(engine_core(call->engine), task, &t)) /* after a query or a merge */
+        return op_fail(call, -ENOENT, "task '%s' was deleted meanwhile", op_id(call, task));
+    if (is_for_candidates(a, &t)) {
+        s->already[i] = false;
+        return 0;
+    }
     uint32_t in = task_situation(t.state, t.hold);
     s->already[i] = (a->already & in)
                     || (a->fact == FACT_HOLD
@@ -89,6 +156,11 @@ static int check_action(struct op_call *call, const struct task_action *a, struc
     if (!(a->from & in) && !may_follow_up(call, a, &t)) /* of a held task by the kind of hold */
         return op_fail(call, -EBUSY, "task '%s' is %s: %s", op_id(call, task),
                        task_state_name(t.state), advice(call, a, &t));
+    int r = check_candidates(call, a, task);
+    if (r == 0 && a->fact == FACT_RELEASE && op_text(call, "message"))
+        r = check_given_back(call, &t);
+    if (r < 0)
+        return r;
     uint32_t living = engine_external_attempt(call->engine, task);
     if (living > 0 && (a->fact == FACT_AGAIN || a->fact == FACT_RETRY)) {
         /* Started by another daemon after the backup that was restored: it cannot be stopped from
@@ -279,6 +351,32 @@ static void follow_up(struct op_call *call, const struct acting *s, size_t i) {
     engine_put_follow_up(call->engine, s->tasks[i], op_text(call, "message"), op_actor(call));
 }
 
+static void apply_to_steps(struct op_call *call, const struct task_action *a, struct acting *s,
+                           size_t i) {
+    const json_t *steps = steps_of(s, i);
+    if (a->fact == FACT_CLEAR && json_array_size(steps) > 0) {
+        remove_steps(call, s, i);
+        return;
+    }
+    for (size_t k = 0; k < json_array_size(steps); k++)
+        (void)engine_apply(call->engine,
+                           &(struct fact){ .kind = FACT_AGAIN, .task = step_at(steps, k) }, NULL);
+}
+
+/* The next iteration reads the reason of a rejection. */
+static void record_verdict(struct op_call *call, bool is_rejected, task_id task) {
+    const char *reason = op_text(call, "reason");
+    json_t *data = json_pack("{s:s*, s:s*}", "by", op_actor(call), "reason", reason);
+    char *text = json_dumps(data, JSON_COMPACT);
+    engine_event(call->engine, is_rejected ? "task.rejected" : "task.approved", task, 0, text);
+    if (is_rejected && reason) {
+        engine_give_feedback(call->engine, task, reason);
+        give_reason_to_candidates(call, task, reason);
+    }
+    freep(&text);
+    json_decref(data);
+}
+
 /* One may change the next: a task changed by an earlier one is left alone. */
 static void apply(struct op_call *call, const struct task_action *a, struct acting *s, size_t i) {
     struct fact fact = { .kind = a->fact, .task = s->tasks[i] };
@@ -288,40 +386,37 @@ static void apply(struct op_call *call, const struct task_action *a, struct acti
         engine_stop_at_once(call->engine, s->tasks[i]);
     struct task_view t;
     bool is_known = core_task(engine_core(call->engine), fact.task, &t);
+    if (is_known && is_for_candidates(a, &t)) {
+        s->already[i] = !apply_to_candidates(call, a, fact.task);
+        return;
+    }
     if (a->fact == FACT_AGAIN && is_known && t.state != TASK_DONE)
         fact.kind = FACT_RETRY; /* with a message */
+    if (a->fact == FACT_RETRY || a->fact == FACT_AGAIN)
+        fact.own_agent = op_flag(call, "own_agent");
+    if (a->fact == FACT_CLEAR)
+        fact.own_agent = true; /* as when it was added */
     if (a->fact == FACT_RETRY && is_known && t.state == TASK_HELD) {
         fact.kind = FACT_CLEAR; /* resets the counters and the timer */
         (void)engine_apply(call->engine, &fact, NULL);
-        fact.kind = FACT_SLING;
+        fact = (struct fact){ .kind = FACT_SLING, .task = s->tasks[i] };
+    }
+    if (a->fact == FACT_RELEASE && is_known && is_taken(&t)) {
+        s->already[i] = engine_apply(call->engine, &fact, NULL) != 0;
+        engine_give_back(call->engine, fact.task, op_text(call, "message"), op_actor(call));
+        return;
     }
     s->already[i] = engine_apply(call->engine, &fact, NULL) != 0;
     if (!s->already[i] && a->fact == FACT_RETRY && op_json(call, "allow"))
         allow(call, s, i);
-    if (!s->already[i] && op_text(call, "message"))
+    if (!s->already[i] && a->fact == FACT_AGAIN && op_text(call, "message"))
         follow_up(call, s, i);
-    const json_t *steps = s->already[i] ? NULL : steps_of(s, i);
-    if (a->fact == FACT_CLEAR && json_array_size(steps) > 0)
-        remove_steps(call, s, i);
-    else
-        for (size_t k = 0; k < json_array_size(steps); k++)
-            (void)engine_apply(call->engine,
-                               &(struct fact){ .kind = FACT_AGAIN, .task = step_at(steps, k) },
-                               NULL);
+    if (!s->already[i])
+        apply_to_steps(call, a, s, i);
     if (a->fact == FACT_CANCEL)
         engine_cancel_descendants(call->engine, fact.task, op_flag(call, "now"));
-    if (!s->already[i] && (a->fact == FACT_APPROVE || a->fact == FACT_REJECT)) {
-        /* The next iteration reads the reason. */
-        const char *reason = op_text(call, "reason");
-        json_t *data = json_pack("{s:s*, s:s*}", "by", op_actor(call), "reason", reason);
-        char *text = json_dumps(data, JSON_COMPACT);
-        engine_event(call->engine, a->fact == FACT_REJECT ? "task.rejected" : "task.approved",
-                     s->tasks[i], 0, text);
-        if (a->fact == FACT_REJECT && reason)
-            engine_give_feedback(call->engine, s->tasks[i], reason);
-        freep(&text);
-        json_decref(data);
-    }
+    if (!s->already[i] && (a->fact == FACT_APPROVE || a->fact == FACT_REJECT))
+        record_verdict(call, a->fact == FACT_REJECT, s->tasks[i]);
 }
 
 static int act(struct op_call *call) {
@@ -366,10 +461,12 @@ static int merge_next(struct op_call *call) {
     for (; s->merging < s->count; s->merging++) {
         struct merge_question question = { .task = s->tasks[s->merging] };
         struct task_view t;
-        if (!core_task(engine_core(call->engine), question.task, &t) || !waits_for_verdict(&t)
+        if (!core_task(engine_core(call->engine), question.task, &t)
+            || (!waits_for_verdict(&t) && !is_taken(&t))
             || !engine_merges_on_approval(call->engine, question.task))
             continue;
         s->waits = true;
+        question.is_delivery = is_taken(&t);
         return op_wait_merge(call, &question, merge_next);
     }
     return act(call);
@@ -412,7 +509,7 @@ static int run(struct op_call *call) {
     s->already = arena_alloc(op_arena(call), s->count + 1);
     if (a->fact == FACT_APPROVE)
         return approve(call);
-    if (op_text(call, "message"))
+    if (op_text(call, "message") && a->fact == FACT_AGAIN)
         return query_followed(call);
     task_id *queried = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*queried));
     size_t count = 0;
@@ -440,6 +537,10 @@ static int run(struct op_call *call) {
         PARAM(TEXT, BODY, "reason", .min = 1, .max = 10000,                                        \
               .text = "why; what is rejected finds it in the feedback of its next iteration"))
 
+#define OWN_AGENT_PARAM                                                                            \
+    PARAM(BOOLEAN, BODY, "own_agent",                                                              \
+          .text = "a task that was escalated begins with its own agent and model again")
+
 #define ACTION_OF(verb, params_, summary_, text_, reach_)                                          \
     const struct op op_task_##verb = {                                                             \
         .name = "task." #verb,                                                                     \
@@ -450,6 +551,7 @@ static int run(struct op_call *call) {
         .params = (params_),                                                                       \
         .answers = &shape_changed,                                                                 \
         OP_WRITES(SUBMIT, reach_, run),                                                            \
+        .imports = OP_REACH_##reach_ == OP_REACH_DESCENDANTS,                                      \
     }
 #define ACTION(verb, params_, summary_, text_) ACTION_OF(verb, params_, summary_, text_, NONE)
 
@@ -457,7 +559,8 @@ ACTION(
     again,
     TASKS_AND(PARAM(TEXT, BODY, "message", .min = 1, .max = FOLLOW_UP_MAX, .lines = true,
                     .text = "continues one finished task in the session of its last run, with "
-                            "this as the prompt")),
+                            "this as the prompt"),
+              OWN_AGENT_PARAM),
     "do finished tasks once more",
     "A new iteration: what came from the last one is invalidated. With `message` a task that has "
     "failed or was canceled can be continued, too, as by `task.retry`. An agent without sessions, "
@@ -477,7 +580,8 @@ ACTION_OF(cancel,
           "with it. One whose run is on a host that is unreachable (`host.list`) has a `note` that "
           "says when it will be stopped.",
           DESCENDANTS);
-ACTION(clear, TASKS_ONLY, "make drafts of waiting tasks", "Their counters begin again.");
+ACTION(clear, TASKS_ONLY, "make drafts of waiting tasks",
+       "Their counters begin again, and so does their escalation.");
 ACTION(close, VERDICT_PARAMS, "close what is finished from outside", APPROVED);
 ACTION(delete, TASKS_ONLY, "delete drafts and finished tasks",
        "Their children fail as orphans, and so does what waits for one that was not done.");
@@ -490,12 +594,18 @@ ACTION(hold,
 ACTION(
     reject, VERDICT_PARAMS, "reject what waits for review",
     "It is done again, as a new iteration. The event is `task.rejected`, with who did it and why.");
-ACTION(release, TASKS_ONLY, "let held tasks go on", NULL);
+ACTION(release,
+       TASKS_AND(PARAM(TEXT, BODY, "message", .min = 1, .max = FOLLOW_UP_MAX, .lines = true,
+                       .text = "for tasks that are taken over: what the agent is told, in the same "
+                               "session")),
+       "let held tasks go on",
+       "One that a person has taken over (`task.take`) continues unattended in the same session.");
 ACTION(
     retry,
     TASKS_AND(PARAM(LIST, BODY, "allow", .min = 1, .max = 50,
                     .text = "rules of what the agent may do from now on, in this task alone: "
-                            "\"Bash(git commit:*)\"")),
+                            "\"Bash(git commit:*)\""),
+              OWN_AGENT_PARAM),
     "queue failed, denied or canceled tasks again",
     "Their counters begin again. One that waits for its next attempt gets it now. `allow` is for a "
     "task that is held because its agent was not permitted to do something (`denied`): its next "

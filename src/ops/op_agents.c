@@ -22,6 +22,8 @@ static const char *unnamed_at(const struct engine *engine, size_t index) {
     X(json_put_string, "program", T_TEXT | T_NULL, "what a run would start", "claude", program.length > 0 ? strbuf_text(&program) : NULL) \
     X(json_put_string, "found", T_TEXT | T_NULL, "where that is in the PATH of runs", "/usr/bin/claude", found.length > 0 ? strbuf_text(&found) : NULL) \
     X(print_words, "failover", T_TEXT | T_LIST, "agents that take over while it is closed", "codex", failover, failovers) \
+    X(print_words, "escalate", T_TEXT | T_LIST, "steps of its tasks when results are not accepted", "claude:opus", escalate, escalations) \
+    X(json_put_string, "model", T_TEXT | T_NULL, "its model, if it is set", "sonnet", *model ? model : NULL) \
     X(json_put_string, "adapter", T_TEXT | T_NULL, "how its output is read", "claude", config_text(config, "agents.A.adapter", name)) \
     X(json_put_bool, "roster", T_BOOL, "it is a worker, which takes tasks that name no agent", NULL, config_number(config, "agents.A.roster", name) != 0) \
     X(print_amount, "slots", T_INT | T_NULL, "most runs at once; null: no limit", NULL, config_number(config, "agents.A.slots", name)) \
@@ -38,7 +40,7 @@ static void print_agent(struct json_writer *w, struct op_call *call, size_t inde
     const char *name =
         index < named ? config_agent_name(config, index) : unnamed_at(call->engine, index - named);
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, found = STRBUF_INIT;
-    const char *const *command = NULL, *const *failover = NULL;
+    const char *const *command = NULL, *const *failover = NULL, *const *escalate = NULL;
     const char *limiter = config_text(config, "agents.A.limiter", name);
     sym symbol = op_symbol(call->engine, name);
     struct agent_spec agent = { 0 };
@@ -50,6 +52,8 @@ static void print_agent(struct json_writer *w, struct op_call *call, size_t inde
     json_write_object_begin(w);
     size_t commands = config_words(config, "agents.A.command", name, &command);
     size_t failovers = config_words(config, "agents.A.failover", name, &failover);
+    size_t escalations = config_words(config, "agents.A.escalate", name, &escalate);
+    const char *model = config_text(config, "agents.A.model", name);
     engine_agent_program(call->engine, name, &program, &found);
     AGENT(SHAPE_PRINT)
     json_write_object_end(w);

@@ -7,6 +7,7 @@
 #include "base/metric.h"
 #include "core/core.h"
 #include "engine/alert.h"
+#include "engine/escalation.h"
 #include "engine/hosts.h"
 #include "engine/opening_hours.h"
 #include "engine/probes.h"
@@ -143,6 +144,8 @@ static void metrics_print_spent(const struct engine *engine, struct strbuf *out)
     for (int o = 0; o < OUTCOME_MAX; o++)
         metric_labeled(out, "run_outcomes_total", "outcome", outcome_name((enum outcome)o),
                        (int64_t)engine_outcome_count(engine, (enum outcome)o));
+    metric_counter(out, "escalations_total", engine_escalation_count(engine),
+                   "Steps of tasks to a stronger agent or model.");
     print_tokens(engine, out);
     print_sums(engine, out, "cost_usd_total", "Money that ended runs have reported.", TALLY_COST);
     print_sums(engine, out, "unknown_cost_runs_total", "Ended runs that reported no money.",

@@ -35,8 +35,9 @@ static const char introduction[] =
     "again.\n"
     "- **On disk.** What is answered is on disk, and what is shown too.\n"
     "- **Runs** ask at a socket of their own, `run.sock`, with `Authorization: Bearer` and their "
-    "`SLUICE_TOKEN`: the operations marked *run*, about themselves and what is below them "
-    "([capabilities.md](capabilities.md)). Everything else is refused (403). The owner's socket "
+    "`SLUICE_TOKEN`: the operations marked *run*, about themselves and what is below them, and "
+    "those marked *import* about tasks that they may import ([capabilities.md](capabilities.md)). "
+    "Everything else is refused (403). The owner's socket "
     "takes no token, and no process of a run.\n"
     "- **By TCP**, where `http.listen` says, with `Authorization: Bearer` and a token of `sluice "
     "token add`, or of a page that `sluice dash` has opened: what its scope allows, `read`, "
@@ -76,7 +77,8 @@ static const char members_introduction[] =
     "\n"
     "*Children* says whether a run may set it of [tasks that it adds](capabilities.md#children): "
     "with its token or in a spawn file, in a spawn file alone (*file*), in one that a command of "
-    "yours has written (*command*), or with `capability.commands` (*if allowed*).\n";
+    "yours has written (*command*), with `capability.commands` (*if allowed*), or when it "
+    "[imports](capabilities.md#importing) (*import*).\n";
 
 static const char *const options[][2] = {
 #define OPTION(member, option, ...) { #member, option },
@@ -88,6 +90,8 @@ static const char *child_of(const struct task_member *m) {
         return "yes";
     if (m->child & CHILD_IF_ALLOWED)
         return m->child & CHILD_COMMAND ? "command, if allowed" : "if allowed";
+    if (m->child & CHILD_IMPORT)
+        return "import";
     return m->child & CHILD_AGENT ? "file" : m->child ? "command" : "no";
 }
 
@@ -225,13 +229,14 @@ static void md_shape(const struct shape *shape, void *ctx) {
 
 static void md_op(const struct op *op, struct strbuf *out) {
     strbuf_printf(out, "### %s\n\n`%s %s`: ", op->name, op->method, op->path);
-    strbuf_printf(out, "%s · *%s*%s%s\n\n", op->summary,
+    strbuf_printf(out, "%s · *%s*%s%s%s\n\n", op->summary,
                   op->local               ? "socket"
                   : op->open              ? "anybody"
                   : op->right == OP_READ  ? "read"
                   : op->right == OP_ADMIN ? "admin"
                                           : "submit",
-                  op->writes ? " · *key*" : "", op->reach == OP_REACH_NONE ? "" : " · *run*");
+                  op->writes ? " · *key*" : "", op->reach == OP_REACH_NONE ? "" : " · *run*",
+                  op->imports ? " · *import*" : "");
     if (op->text)
         strbuf_printf(out, "%s\n\n", op->text);
     md_params(op, out);

@@ -63,7 +63,7 @@ static int run_all(struct op_call *call) {
     struct reading *s = op_state(call, sizeof(*s), NULL);
     int64_t after = op_number(call, "after", -1), before = op_number(call, "before", 0);
     if (after >= 0 && before > 0)
-        return op_fail(call, -EINVAL, "'after' and 'before' exclude each other");
+        return op_fail(call, -EINVAL, "'after' and 'before' cannot be used together");
     if (op_text(call, "task")) {
         s->task = op_named_task(call, op_text(call, "task"));
         if (!s->task)

@@ -20,7 +20,7 @@ static task_id seen_external(const struct op_call *run, const char *word) {
     task_id tasks[EXTERNAL_SEEN_MAX];
     size_t count = engine_external_tasks(run->engine, word, tasks, EXTERNAL_SEEN_MAX);
     for (size_t i = 0; i < count && i < EXTERNAL_SEEN_MAX; i++)
-        if (capability_sees(run, tasks[i]))
+        if (capability_finds(run, tasks[i]))
             return tasks[i];
     return 0;
 }
@@ -30,7 +30,7 @@ task_id op_find_task(const struct op_call *run, const struct engine *engine, con
     if (!run || !run->run.token[0])
         return engine_find_task(engine, word, err);
     task_id task = engine_task_of_id(engine, word, err);
-    if (!task || !capability_sees(run, task)) {
+    if (!task || !capability_finds(run, task)) {
         task_id external = seen_external(run, word);
         task = external ? external : task;
     }

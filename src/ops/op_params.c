@@ -130,8 +130,8 @@ static int check_text(const struct op_param *p, const char *what, const json_t *
     if (size == 0 && p->min > 0)
         return error_set(err, -EINVAL, "%s '%s' is empty", what, p->name);
     if ((int64_t)size > most)
-        return error_set(err, -ERANGE, "%s '%s' has %zu bytes; the most are %" PRId64, what,
-                         p->name, size, most);
+        return error_set(err, -ERANGE, "%s '%s' has %zu bytes; maximum is %" PRId64, what, p->name,
+                         size, most);
     if (p->lines && strlen(json_string_value(value)) < size)
         return error_set(err, -EINVAL, "%s '%s' has a NUL in it", what, p->name);
     if (!p->lines && !utf8_is_line(json_string_value(value), json_string_length(value)))

@@ -330,7 +330,7 @@ static int run_log(struct op_call *call) {
                                    : "task '%s' has had no such attempt",
                        utf8_quote(op_text(call, "id")).text);
     if (op_json(call, "offset") && op_json(call, "tail"))
-        return op_fail(call, -EINVAL, "'offset' and 'tail' exclude each other");
+        return op_fail(call, -EINVAL, "'offset' and 'tail' cannot be used together");
     const char *stream = op_text(call, "stream");
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     engine_run_folder(call->engine, task, (uint32_t)attempt, &path);

@@ -70,6 +70,7 @@
     OP(task_ask) \
     OP(task_budget) \
     OP(task_cancel) \
+    OP(task_candidates) \
     OP(task_clear) \
     OP(task_close) \
     OP(task_delete) \
@@ -83,6 +84,7 @@
     OP(task_log) \
     OP(task_merge) \
     OP(task_messages) \
+    OP(task_pick) \
     OP(task_post) \
     OP(task_priority) \
     OP(task_reject) \
@@ -91,6 +93,7 @@
     OP(task_runs) \
     OP(task_show) \
     OP(task_sling) \
+    OP(task_take) \
     OP(task_wait) \
     OP(task_why) \
     OP(token_add) \

@@ -39,7 +39,7 @@ static int refuse(struct op_call *call, int code) {
     struct batch *batch = &adding_of(call)->batch;
     const char *name = batch->entries ? batch->entries[batch->index].name : NULL;
     call->index = (int64_t)batch->index;
-    if (batch->count == 1 || code == -ELOOP) /* a cycle has several */
+    if (batch->requested == 1 || code == -ELOOP) /* a cycle has several */
         return code;
     return name ? error_prefix(&call->err, "task '%s'", utf8_quote(name).text)
                 : error_prefix(&call->err, "task %zu", batch->index + 1);
@@ -63,11 +63,11 @@ static const char memo_marks[] = " !-?";
 static void write_memo(struct op_call *call) {
     const struct batch *batch = &adding_of(call)->batch;
     strbuf_printf(&call->memo, "%" PRIu32, batch->group);
-    for (size_t i = 0, n; i < batch->count; i += n) {
+    for (size_t i = 0, n; i < batch->requested; i += n) {
         const struct submission *e = &batch->entries[i];
         enum added added = added_of(call, e);
         bool stored = added == ADDED || added == ADDED_ALREADY;
-        for (n = 1; i + n < batch->count; n++)
+        for (n = 1; i + n < batch->requested; n++)
             if (added_of(call, &e[n]) != added || (stored && e[n].spec.id != e->spec.id + n))
                 break;
         strbuf_printf(&call->memo, " %" PRIu64 "+%zu", stored ? e->spec.id : 0, n);
@@ -94,7 +94,7 @@ static const char *find_note(struct op_call *call, const struct batch *batch) {
     const struct config *config = engine_config(call->engine);
     bool compared = config_policy(config)->order & ORDER_BY_PRIORITY;
     const char *branch = NULL, *folder = NULL, *priority = NULL;
-    for (size_t i = 0; i < batch->count && !branch; i++) {
+    for (size_t i = 0; i < batch->requested && !branch; i++) {
         const struct submission *s = &batch->entries[i];
         if ((s->base_branch || s->on_conflict) && !s->already)
             branch = submission_branch_note(
@@ -113,7 +113,7 @@ static int check_and_add(struct op_call *call) {
     batch->room = queue_room_left(call);
     int r = batch_check(batch, &call->err);
     if (r == 0 && call->run.token[0])
-        r = children_admit(call, batch);
+        r = batch->imports ? import_admit(call, batch) : children_admit(call, batch);
     if (r < 0)
         return refuse(call, r);
     if (batch->added > 0 && engine_is_full(call->engine))
@@ -162,9 +162,13 @@ static int run(struct op_call *call) {
     a->batch.draft = op_flag(call, "draft");
     a->batch.partial = op_flag(call, "partial");
     a->batch.makes_group = op_flag(call, "new_group");
-    int r = call->run.token[0] ? children_complete(call) : 0;
-    if (r == 0 && call->run.token[0] && (a->batch.partial || op_flag(call, "dry_run")))
-        r = op_fail(call, -EACCES, "'partial' and 'dry_run' are not for runs");
+    a->batch.imports = import_is(call);
+    int r = a->batch.imports     ? import_complete(call)
+            : call->run.token[0] ? children_complete(call)
+                                 : 0;
+    if (r == 0 && call->run.token[0] && !a->batch.imports
+        && (a->batch.partial || op_flag(call, "dry_run")))
+        r = op_fail(call, -EACCES, "'partial' and 'dry_run' are not for runs that add children");
     if (r == 0 && a->batch.makes_group && call->run.token[0])
         r = op_fail(call, -EACCES, "'new_group': children of a run are in its own group");
     if (r == 0 && a->batch.makes_group && op_text(call, "group"))
@@ -256,12 +260,14 @@ static int replay(struct op_call *call, const char *memo) {
 
 const struct op op_task_add = {
     OP("task.add", "POST", "/v1/tasks", "add tasks"),
-    .text = "A batch is added whole or not at all; an error names the task (`index`). With "
-            "`partial` a mistake in one still refuses all, but a full queue defers only those "
-            "without room, and those that need them: send them again later. A task whose "
-            "`external_id` is there already in its project is not added again: its answer has that "
-            "one's id and `already`. `queue_position` is told for batches of up to 100 tasks. A "
-            "run adds children of its own task: see [capabilities.md](capabilities.md).",
+    .text =
+        "All tasks of a batch are added, or none; an error names the task (`index`). With "
+        "`partial` an error in one still refuses all, but a full queue defers only those "
+        "without room, and those that need them: send them again later. If a task with the same "
+        "`external_id` already exists in the project, no task is added: the answer has the id of "
+        "the existing task, and `already`. `queue_position` is given for batches of up to 100 "
+        "tasks. A "
+        "run adds children of its own task, or imports: see [capabilities.md](capabilities.md).",
     .params =
         PARAMS(PARAM(ARRAY, BODY, "tasks", .text = "what to add: objects as below, all or none",
                      .required = true, .min = 1, .max = SUBMISSION_BATCH_MAX),
@@ -284,6 +290,7 @@ const struct op op_task_add = {
                   "at least one was there already, and `tasks.duplicates` is `refuse`" },
                 { "group", T_TEXT | T_NULL, "the group they belong to", "night" }, SHAPE_ROOM),
     OP_WRITES(SUBMIT, CHILDREN, run),
+    .imports = true,
     .fill = fill,
     .replay = replay,
 };

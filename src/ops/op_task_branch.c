@@ -1,6 +1,7 @@
 /* op_task_branch.c: shows the changes of a task's branch, and merges it. */
 #include <string.h>
 
+#include "engine/best_of.h"
 #include "engine/worktrees.h"
 #include "ops/print.h"
 
@@ -53,6 +54,7 @@ static int run_diff(struct op_call *call) {
     };
     if (!question.task)
         return call->err.code;
+    question.task = engine_result_of(call->engine, question.task);
     int waits = op_wait(call, op_done);
     int r = engine_diff(call->engine, &question, take_diff, call, &call->err);
     return r < 0 ? r : waits;
@@ -121,7 +123,7 @@ static int merge_next(struct op_call *call) {
     }
     if (m->next < m->count) {
         const struct merge_question question = {
-            .task = m->tasks[m->next],
+            .task = engine_result_of(call->engine, m->tasks[m->next]),
             .into = op_text(call, "into"),
             .dry_run = op_flag(call, "dry_run"),
             .skips_checks = op_flag(call, "no_checks"),

@@ -9,6 +9,7 @@
 #include "core/core.h"
 #include "engine/allowance.h"
 #include "ops/print.h"
+#include "ops/rights.h"
 #include "ops/task_batch.h"
 
 /* --- budget ---------------------------------------------------------------------------------- */
@@ -101,11 +102,26 @@ const struct op op_task_budget = {
 #define PRIORITY_MAX 1000000
 #define SCANNED_MAX  20000u
 
+/* What a run imports does not go before its own task. */
+static int take_priority_of_run(struct op_call *call, int32_t *ret) {
+    struct task_view own;
+    if (op_text(call, "to"))
+        return op_fail(call, -EACCES, "'to': a run that imports gives a number");
+    (void)core_task(engine_core(call->engine), call->run.task, &own);
+    *ret = (int32_t)op_number(call, "priority", 0);
+    if (*ret >= own.priority)
+        return 0;
+    return op_fail(call, -EACCES, "'priority': %d would go before '%s', which has %d", *ret,
+                   op_id(call, own.id), own.priority);
+}
+
 static int take_priority(struct op_call *call, int32_t *ret) {
     const char *to = op_text(call, "to");
     bool given = op_json(call, "priority") != NULL;
     if (given == (to != NULL))
         return op_fail(call, -EINVAL, "give 'priority', or 'to' with front or back");
+    if (call->run.token[0])
+        return take_priority_of_run(call, ret);
     int64_t low = 100, high = 100, wanted = op_number(call, "priority", 0);
     if (to) {
         /* The sample includes every class of tasks. */
@@ -171,6 +187,7 @@ const struct op op_task_priority = {
         PARAM(TEXT, BODY, "to", .text = "before, or behind, all that wait", .choices = ends)),
     .answers = &shape_changed,
     OP_WRITES(SUBMIT, NONE, run_priority),
+    .imports = true,
 };
 
 /* --- dependencies ---------------------------------------------------------------------------- */
@@ -249,6 +266,31 @@ static bool print_cycle(struct op_call *call, task_id task, const task_id *on, s
     return true;
 }
 
+static bool is_among(task_id task, const task_id *tasks, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (tasks[i] == task)
+            return true;
+    return false;
+}
+
+/* A run that imports adds and removes dependencies between tasks that it finds. Others stay. */
+static int check_depends_of_run(struct op_call *call, task_id task, const task_id *on,
+                                size_t count) {
+    size_t had_count = 0;
+    task_id *had = op_depends(call, task, 0, &had_count);
+    for (size_t i = 0; i < count; i++)
+        if (!is_among(on[i], had, had_count) && !capability_finds(call, on[i]))
+            return op_fail(call, -EACCES,
+                           "'depends_on': '%s' is not a task that run '%s' may import",
+                           op_id(call, on[i]), call->caller);
+    for (size_t i = 0; i < had_count; i++)
+        if (!is_among(had[i], on, count) && !capability_finds(call, had[i]))
+            return op_fail(call, -EACCES,
+                           "'depends_on': the dependency on '%s' is the owner's, and stays",
+                           op_id(call, had[i]));
+    return 0;
+}
+
 static int run_depends(struct op_call *call) {
     task_id *on = NULL;
     size_t count = 0;
@@ -256,6 +298,8 @@ static int run_depends(struct op_call *call) {
     if (!task)
         return call->err.code;
     int r = op_tasks(call, "depends_on", &on, &count);
+    if (r == 0 && call->run.token[0])
+        r = check_depends_of_run(call, task, on, count);
     if (r < 0)
         return r;
     struct task_view t;
@@ -284,4 +328,5 @@ const struct op op_task_depends = {
                            .required = true, .max = 256)),
     .answers = &shape_changed,
     OP_WRITES(SUBMIT, NONE, run_depends),
+    .imports = true,
 };

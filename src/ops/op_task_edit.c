@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/agents.h"
+#include "engine/best_of.h"
 #include "engine/edits.h"
 #include "engine/redaction.h"
 #include "ops/print.h"
@@ -50,6 +51,11 @@ static int check_state(struct op_call *call, const struct task_view *t) {
         return op_fail(call, -EBUSY,
                        "task '%s' is %s: only what waits, is held or is a draft can be edited", id,
                        task_state_name(t->state));
+    if (engine_best_of(call->engine, t->id))
+        return op_fail(call, -EBUSY,
+                       "task '%s' has candidates: edit those that have not started, or cancel it "
+                       "and add another",
+                       id);
     if (op_json(call, "checks") && t->state == TASK_HELD && t->hold == HOLD_CHECK)
         return op_fail(call, -EBUSY,
                        "task '%s' waits for the result of a check: 'checks' can be changed when "
@@ -204,6 +210,17 @@ static int query(struct op_call *call) {
     return op_query(call, &question, take_spec, edit);
 }
 
+/* A run that imports keeps title and prompt up to date, and sets no command. */
+static int check_run(struct op_call *call) {
+    static const char *const refused[] = { "argv", "checks", "timeout_s", "idle_timeout_s",
+                                           "priority" };
+    for (size_t i = 0; call->run.token[0] && i < ARRAY_SIZE(refused); i++)
+        if (op_json(call, refused[i]))
+            return op_fail(call, -EACCES, "'%s': a run that imports edits 'title' and 'prompt'",
+                           refused[i]);
+    return 0;
+}
+
 static int run(struct op_call *call) {
     struct editing *s = editing_of(call);
     bool given = op_json(call, "priority") != NULL;
@@ -216,7 +233,8 @@ static int run(struct op_call *call) {
         return op_fail(call, -EINVAL,
                        "give at least one of 'prompt', 'argv', 'title', 'priority', 'timeout_s', "
                        "'idle_timeout_s', 'checks'");
-    return query(call);
+    int r = check_run(call);
+    return r < 0 ? r : query(call);
 }
 
 const struct op op_task_edit = {
@@ -225,7 +243,9 @@ const struct op op_task_edit = {
         "For a task that waits, is held or is a draft; its next attempt uses the new values. What "
         "is not given stays as it is. With `version` the edit is refused (409) if the task was "
         "edited or started since that version was read. An attempt after a new prompt begins a new "
-        "session. The event is `task.edited`, with the names of what has changed. Not for runs.",
+        "session. The event is `task.edited`, with the names of what has changed. Runs can edit "
+        "what they may "
+        "[import](capabilities.md#importing).",
     .params = PARAMS(
         OP_PARAM_ID,
         PARAM(NUMBER, BODY, "version", .text = "`version` of task.show, as it was read",
@@ -250,4 +270,5 @@ const struct op op_task_edit = {
                        { "version", T_INT, "its version now" },
                        { "already", T_BOOL, "nothing had to be changed" }),
     OP_WRITES(SUBMIT, NONE, run),
+    .imports = true,
 };

@@ -126,7 +126,7 @@ static bool is_of_schedule(const struct engine *engine, task_id task, const char
 static bool fits(const struct op_call *call, const struct listing *l, const struct task_view *t) {
     if (!((l->states >> t->state) & 1u) || (l->project && t->project != l->project)
         || (l->kind && t->kind != l->kind) || (l->agent && t->agent != l->agent)
-        || (l->parent && t->parent != l->parent) || !capability_sees(call, t->id)
+        || (l->parent && t->parent != l->parent) || !capability_finds(call, t->id)
         || (l->schedule && !is_of_schedule(call->engine, t->id, l->schedule)))
         return false;
     struct task_spec spec;
@@ -413,4 +413,5 @@ const struct op op_task_list = {
                 { "external", T_TEXT | T_LIST | T_MAYBE,
                   "tasks of live runs that do not belong to this daemon; at most 50", "web-17" }),
     OP_READS(READ, LIST, run),
+    .imports = true,
 };

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/json_span.h"
+#include "engine/best_of.h"
 #include "engine/edits.h"
 #include "engine/executors.h"
 #include "engine/follow_ups.h"
@@ -16,9 +17,12 @@
 #define ITERATIONS_SHOWN 10u
 #define ARTIFACTS_SHOWN  20u
 #define ARTIFACTS_SEEN   1000u /* including hidden ones */
+#define READS_MAX        8u    /* of a task that changes while it is read */
 
 struct showing {
     task_id task;
+    struct task_view seen; /* before the store is read */
+    unsigned reads;
     const char *title, *json, *context;
     time_ms changed_at;
 };
@@ -80,6 +84,8 @@ static const struct shape task_full_shape = { "TaskFull", "everything about a ta
     { "has_diff", T_BOOL, "`task.diff` can tell what it changed" },
     { "question", T_OBJECT | T_NULL, "its last question; null: it has none, or is final", &shape_question },
     { "follow_up", T_OBJECT | T_NULL, "the last message that continued it (`task.again`)", &follow_up_shape },
+    { "best_of", T_OBJECT | T_NULL, "its candidates (`task.candidates`); null: it has none", &shape_best_of },
+    { "candidate_of", T_ID | T_NULL, "the task that it is a candidate or the chooser of" },
     { "editable", T_BOOL, "`task.edit` can change it now" },
     { "continuable", T_BOOL, "`task.again` can continue it with a message" },
     { "version", T_INT, "rises with every edit and every attempt; for `task.edit`" },
@@ -132,11 +138,21 @@ static void print_iteration(struct json_writer *w, uint32_t iteration, const cha
     json_write_object_end(w);
 }
 
+static int read_task(struct op_call *call);
+
+/* The rows of its runs are those of another state. */
+static bool has_changed(const struct task_view *before, const struct task_view *now) {
+    return before->state != now->state || before->attempt != now->attempt
+           || before->iteration != now->iteration || before->hold != now->hold;
+}
+
 static int print(struct op_call *call) {
     struct showing *s = op_state(call, sizeof(*s), NULL);
     struct task_view t;
     if (!core_task(engine_core(call->engine), s->task, &t))
         return op_task(call) ? 0 : call->err.code; /* deleted while the store was read */
+    if (has_changed(&s->seen, &t) && s->reads < READS_MAX)
+        return read_task(call);
     struct json_writer w = op_begin(call);
     (void)print_task_members(&w, call->engine, s->task, s->title, s->changed_at);
     print_json(&w, "spec", s->json);
@@ -164,9 +180,16 @@ static int print(struct op_call *call) {
         json_write_object_end(&w);
     }
     print_follow_up(&w, call->engine, s->task);
-    json_put_bool(&w, "editable", task_is_editable(&t));
+    const struct engine_best_of *best_of = engine_best_of(call->engine, s->task);
+    if (print_object_if(&w, "best_of", best_of)) {
+        print_best_of(&w, call->engine, best_of);
+        json_write_object_end(&w);
+    }
+    print_id(&w, "candidate_of", call->engine, engine_candidate_of(call->engine, s->task));
+    json_put_bool(&w, "editable", !best_of && task_is_editable(&t));
     json_put_bool(&w, "continuable",
-                  task_is_continuable(&t) && s->json && json_span_member(s->json, "prompt"));
+                  !best_of && task_is_continuable(&t) && s->json
+                      && json_span_member(s->json, "prompt"));
     json_put_int(&w, "version", (int64_t)engine_task_version(call->engine, s->task));
     print_delivery(&w, call->engine, s->task);
     print_task_budget(&w, call->engine, s->task);
@@ -184,6 +207,7 @@ static int print(struct op_call *call) {
 
 static void take_runs(struct op_call *call, const struct store_answer *answer) {
     struct json_writer w;
+    strbuf_clear(op_part(call));
     json_write_init(&w, op_part(call), false);
     json_write_array_begin(&w);
     for (size_t i = 0; i < answer->count; i++)
@@ -235,11 +259,13 @@ static void take_spec(struct op_call *call, const struct store_answer *answer) {
     s->context = op_keep(call, row->context);
 }
 
-static int run(struct op_call *call) {
+/* Turns pass while the store is read. Rows and state in one answer belong together. */
+static int read_task(struct op_call *call) {
     struct showing *s = op_state(call, sizeof(*s), NULL);
     s->task = op_task(call);
-    if (!s->task)
+    if (!s->task || !core_task(engine_core(call->engine), s->task, &s->seen))
         return call->err.code;
+    s->reads++;
     struct store_query question = {
         .kind = QUERY_SPECS, .tasks = &s->task, .task_count = 1, .limit = 1
     };
@@ -250,5 +276,6 @@ const struct op op_task_show = {
     OP("task.show", "GET", "/v1/tasks/{id}", "show one task"),
     .params = PARAMS(OP_PARAM_ID),
     .answers = &task_full_shape,
-    OP_READS(READ, SUBTREE, run),
+    OP_READS(READ, SUBTREE, read_task),
+    .imports = true,
 };

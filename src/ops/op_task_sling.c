@@ -486,7 +486,8 @@ static int check_moves(struct op_call *call, struct slinging *s) {
                                .arena = op_arena(call),
                                .draft = true,
                                .force = true,
-                               .keeps_links = true };
+                               .keeps_links = true,
+                               .no_best_of = true };
     for (size_t i = 0; i < s->count; i++) {
         const struct sling_item *item = &s->items[i];
         if (!item->moves || !is_fresh(item))
@@ -622,7 +623,11 @@ static int check_steps(struct op_call *call, struct sling_work *work, task_id ta
     const char *agent = op_text(call, "agent");
     batch_finish(batch);
     *batch = (struct batch){
-        .engine = call->engine, .arena = op_arena(call), .draft = true, .skip = skip
+        .engine = call->engine,
+        .arena = op_arena(call),
+        .draft = true,
+        .skip = skip,
+        .no_best_of = true,
     };
     int r = complete_steps(call, work, task);
     if (r < 0)

@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "core/core.h"
+#include "engine/best_of.h"
+#include "engine/escalation.h"
 #include "engine/executors.h"
 #include "engine/hosts.h"
 #include "engine/loops.h"
 #include "engine/probes.h"
 #include "engine/runs.h"
+#include "engine/takeover.h"
 #include "ops/print.h"
 
 struct last_end {
@@ -92,10 +95,16 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
         verdict_code(&first, op_symbols(call->engine), &code);
         put_reason(call, t->id, &first, &text);
     }
+    _cleanup_(strbuf_finish) struct strbuf taken = STRBUF_INIT;
     struct engine_host_state host;
     if (!blocked
         && !(t->state == TASK_STARTING && engine_executor_activity(call->engine, t->id, &text)))
         strbuf_puts(&text, summary_of(t));
+    if (t->state != TASK_HELD && engine_explain_taken(call->engine, t->id, &taken))
+        strbuf_printf(&text, "; it is %s", strbuf_text(&taken));
+    _cleanup_(strbuf_finish) struct strbuf candidates = STRBUF_INIT;
+    if (t->state == TASK_FAILED && engine_explain_candidates(call->engine, t->id, &candidates))
+        strbuf_printf(&text, "; %s", strbuf_text(&candidates));
     _cleanup_(strbuf_finish) struct strbuf probe = STRBUF_INIT;
     if (t->state == TASK_FAILED && engine_explain_probe(call->engine, t->id, &probe))
         strbuf_printf(&text, "; %s", strbuf_text(&probe));
@@ -113,6 +122,12 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
                       host.name);
     }
     put_quick_ends(call, t, &text);
+    _cleanup_(strbuf_finish) struct strbuf steps = STRBUF_INIT;
+    struct engine_escalation escalation;
+    engine_escalation(call->engine, t->id, &escalation);
+    if ((escalation.step > 0 || escalation.failed > 0)
+        && engine_escalation_text(call->engine, t->id, &steps))
+        strbuf_printf(&text, "; %s", strbuf_text(&steps));
     _cleanup_(strbuf_finish) struct strbuf shared = STRBUF_INIT;
     if (engine_shared_folder(call->engine, t->id, &shared))
         strbuf_printf(&text, "; %s", strbuf_text(&shared));
@@ -122,7 +137,7 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
              && (first.gate == GATE_BREAKER || (first.gate == GATE_LIMITER && first.closed)
                  || (first.gate == GATE_HELD
                      && (first.hold == HOLD_DENIED || first.hold == HOLD_CHECK
-                         || first.hold == HOLD_QUESTION)))))
+                         || first.hold == HOLD_QUESTION || first.hold == HOLD_TAKEN)))))
         strbuf_printf(&text, "; its last run: %s", last->cause);
     json_put_string(w, "first", blocked ? strbuf_text(&code) : NULL);
     json_put_string(w, "summary", strbuf_text(&text));

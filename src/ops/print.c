@@ -17,6 +17,8 @@
 #include "engine/alert.h"
 #include "engine/allowance.h"
 #include "engine/await.h"
+#include "engine/best_of.h"
+#include "engine/escalation.h"
 #include "engine/executors.h"
 #include "engine/external_ids.h"
 #include "engine/hosts.h"
@@ -24,6 +26,7 @@
 #include "engine/probes.h"
 #include "engine/runs.h"
 #include "engine/sandboxes.h"
+#include "engine/takeover.h"
 #include "engine/worktrees.h"
 
 #define EXTERNAL_MAX 50u
@@ -117,6 +120,20 @@ static bool explain_question(const struct engine *engine, task_id task, const st
     return v->hold == HOLD_QUESTION && engine_explain_question(engine, task, out);
 }
 
+/* Of a task that a person has taken over, after that person's work. */
+static bool explain_taken(const struct engine *engine, task_id task, const struct verdict *v,
+                          struct strbuf *out) {
+    char id[ENGINE_ID_MAX];
+    if (v->hold != HOLD_TAKEN || !engine_explain_taken(engine, task, out))
+        return false;
+    engine_task_id(engine, task, id);
+    strbuf_printf(out,
+                  "; go on with: sluice take %s; let its agent go on with: sluice release %s; call "
+                  "it done with: sluice approve %s",
+                  id, id, id);
+    return true;
+}
+
 void print_verdict(const struct engine *engine, task_id task, const struct verdict *v,
                    struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -128,7 +145,8 @@ void print_verdict(const struct engine *engine, task_id task, const struct verdi
              || (!engine_explain_budget_hold(engine, task, out)
                  && !engine_explain_denied_hold(engine, task, out)
                  && !engine_explain_probe(engine, task, out)
-                 && !explain_question(engine, task, v, out)))
+                 && !explain_question(engine, task, v, out) && !explain_taken(engine, task, v, out)
+                 && !engine_explain_candidates(engine, task, out)))
         verdict_message(v, op_symbols(engine), engine_names(engine), out);
     if (v->gate == GATE_BREAKER && !v->open && v->key)
         engine_put_trouble(engine, TROUBLE_AGENT, op_name_of(engine, v->key), out);
@@ -190,6 +208,8 @@ static void print_doing(struct json_writer *w, const struct engine *engine,
         print_unreachable_host(&host, &text);
     else if (doing)
         strbuf_puts(&text, doing);
+    else if (t->hold == HOLD_TAKEN)
+        (void)engine_explain_taken(engine, t->id, &text);
     else if (t->phase == PHASE_WAITING)
         strbuf_puts(&text, "waits for tasks below it");
     else
@@ -203,11 +223,14 @@ static void print_doing(struct json_writer *w, const struct engine *engine,
     json_put_string(w, "doing", text.length ? strbuf_text(&text) : NULL);
 }
 
-static void print_actions(struct json_writer *w, const struct task_view *t) {
+/* A task with candidates is not approved, but one of them is picked. */
+static void print_actions(struct json_writer *w, const struct engine *engine,
+                          const struct task_view *t) {
     uint32_t in = task_situation(t->state, t->hold);
+    bool has_candidates = engine_best_of(engine, t->id);
     json_put_array(w, "actions");
     for (const struct task_action *a = task_actions; a->name; a++)
-        if (a->offered & in)
+        if ((a->offered & in) && !(has_candidates && a->fact == FACT_APPROVE))
             json_write_string(w, a->name);
     json_write_array_end(w);
 }
@@ -262,6 +285,23 @@ static void print_live(struct json_writer *w, const struct engine *engine,
     X(json_put_int, "deletions", T_INT, "lines removed", NULL, changes.deletions)
 static const struct shape changes_shape = { "Changes", "what a task has changed in its worktree", .members = SHAPE_ALL(CHANGES) };
 
+#define ESCALATION(X) \
+    X(json_put_int, "step", T_INT, "0: with its own agent", NULL, steps.step) \
+    X(json_put_int, "steps", T_INT, "how many steps there are", NULL, steps.steps) \
+    X(json_put_int, "after", T_INT, "rejected results before the next step; 0: it takes none", NULL, steps.after) \
+    X(json_put_int, "failed", T_INT, "rejected results since the last step", NULL, steps.failed) \
+    X(json_put_string, "next", T_TEXT | T_NULL, "the next step; null: no further step", "claude:opus", steps.next) \
+    X(json_put_string, "own_agent", T_TEXT | T_NULL, "of an escalated task: the agent that it was added with", "codex", steps.own_agent) \
+    X(json_put_string, "reason", T_WORD | T_NULL, "of an escalated task: why its last result before this step was rejected", &words_reason, steps.reason) \
+    X(json_put_int, "failures", T_INT, "of an escalated task: rejected results before this step", NULL, steps.failures) \
+    X(json_put_string, "text", T_TEXT, "all of it in words", "step 2 of 3: claude:opus after 2 failures (the last one: failed checks)", strbuf_text(&step_text))
+#define TAKEN(X) \
+    X(json_put_string, "by", T_TEXT | T_NULL, "who", "ann", taken->by) \
+    X(print_time, "at", T_TIME | T_NULL, "since when", NULL, taken->at)
+static const struct shape taken_shape = { "Taken", "who has taken a task over", .members = SHAPE_ALL(TAKEN) };
+
+static const struct shape escalation_shape = { "Escalation", "which step a task is at, and why", .members = SHAPE_ALL(ESCALATION) };
+
 #define TASK(X) \
     X(print_id, "id", T_ID, "its id", NULL, engine, task) \
     X(json_put_string, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
@@ -272,6 +312,7 @@ static const struct shape changes_shape = { "Changes", "what a task has changed 
     X(json_put_string, "reason", T_WORD, "why it is in this state", &words_reason, reason_name(t.reason)) \
     X(json_put_int, "priority", T_INT, "lower starts first", NULL, t.priority) \
     X(json_put_string, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, t.agent)) \
+    X(json_put_string, "model", T_TEXT | T_NULL, "the model of its next run, or of its live one; null: its agent's choice", "opus", steps.model) \
     X(print_id, "parent", T_ID | T_NULL, "the task that it is below", NULL, engine, t.parent) \
     X(json_put_string, "group", T_TEXT | T_NULL, "the group that follows it", "night", op_group_name(engine, spec.group)) \
     X(json_put_string, "external_id", T_TEXT | T_NULL, "what another system calls it", "JIRA-12", engine_external_id(engine, task)) \
@@ -284,9 +325,11 @@ static const struct shape changes_shape = { "Changes", "what a task has changed 
     X(json_put_int, "score", T_INT, "its place in the order, lower first", NULL, t.score)
 const struct shape shape_task = { "Task", "a task, as lists show it", .members = SHAPE_ROWS(
     TASK(SHAPE_ROW)
+    { "escalation", T_OBJECT | T_MAYBE, "of a task with stronger agents or models for when its results are not accepted", &escalation_shape },
     { "gate", T_TEXT | T_NULL, "the first gate that stops it", "lease:runs" },
     { "why", T_TEXT | T_NULL, "what that means", "all 8 places for runs are taken" },
     { "needs_person", T_BOOL | T_MAYBE, "it stays as it is until a person does something" },
+    { "taken", T_OBJECT | T_MAYBE, "of a task that a person has taken over: it waits for its turn, runs at that person's terminal, or is held afterwards", &taken_shape },
     { "denied", T_OBJECT | T_MAYBE, "of a task that is held for it", &denial_shape },
     { "actions", T_TEXT | T_LIST, "what can be done to it now: operations `task.ACTION`", "cancel" },
     { "run", T_OBJECT | T_NULL, "its live run", &live_run_shape },
@@ -300,15 +343,29 @@ bool print_task_members(struct json_writer *w, const struct engine *engine, task
     if (!core_task(engine_core(engine), task, &t)
         || !core_task_spec(engine_core(engine), task, &spec))
         return false;
+    struct engine_escalation steps;
+    engine_escalation(engine, task, &steps);
     TASK(SHAPE_PRINT)
+    _cleanup_(strbuf_finish) struct strbuf step_text = STRBUF_INIT;
+    if (engine_escalation_text(engine, task, &step_text)) {
+        json_put_object(w, "escalation");
+        ESCALATION(SHAPE_PRINT)
+        json_write_object_end(w);
+    }
     print_gate(w, engine, task);
+    const struct engine_taken *taken = engine_taken(engine, task);
+    if (taken) {
+        json_put_object(w, "taken");
+        TAKEN(SHAPE_PRINT)
+        json_write_object_end(w);
+    }
     struct engine_denial d;
     if (engine_denial(engine, task, &d)) {
         json_put_object(w, "denied");
         DENIAL(SHAPE_PRINT)
         json_write_object_end(w);
     }
-    print_actions(w, &t);
+    print_actions(w, engine, &t);
     print_live(w, engine, &t);
     struct delivery_changes changes = { 0 };
     if (t.attempt > 0 && (task_state_is_final(t.state) || t.state == TASK_HELD))
@@ -384,7 +441,8 @@ void print_states(struct op_call *call, const char *const *ids, const task_id *t
         bool there = core_task(engine_core(call->engine), tasks[i], &view);
         json_write_pack(&w, "{s:s, s:s, s:b", "id", ids[i], "state",
                         there ? task_state_name(view.state) : NULL, "already", already[i]);
-        print_actions(&w, there ? &view : &(struct task_view){ .state = TASK_ABSENT });
+        print_actions(&w, call->engine,
+                      there ? &view : &(struct task_view){ .state = TASK_ABSENT });
         if (warning)
             json_put_string(&w, "result", "no_effect");
         print_note(&w, call, there ? tasks[i] : 0);

@@ -27,6 +27,10 @@ bool task_is_continuable(const struct task_view *t);
 void print_question(struct json_writer *w, const struct engine *engine,
                     const struct engine_question *question);
 extern const struct shape shape_question;
+struct engine_best_of;
+void print_best_of(struct json_writer *w, const struct engine *engine,
+                   const struct engine_best_of *best_of);
+extern const struct shape shape_best_of;
 /* Why a gate of this task is closed. */
 void print_verdict(const struct engine *engine, task_id task, const struct verdict *v,
                    struct strbuf *out);

@@ -10,8 +10,11 @@
 #include <string.h>
 
 #include "config/settings.h"
+#include "engine/external_ids.h"
+#include "engine/imports.h"
 #include "engine/redaction.h"
 #include "engine/run_token.h"
+#include "engine/schedules.h"
 #include "os/tcp.h"
 
 /* The scope that a right needs. A client may report for a run. */
@@ -99,6 +102,31 @@ bool capability_sees(const struct op_call *call, task_id task) {
     return !call->run.token[0] || (task && is_in_subtree(call->engine, call->run.task, task));
 }
 
+/* Its external id is NAME@TIME. */
+static bool is_scheduled(const struct engine *engine, const char *external_id) {
+    struct engine_schedule schedule;
+    const char *at = strrchr(external_id, '@');
+    char *name = at ? xasprintf("%.*s", (int)(at - external_id), external_id) : NULL;
+    bool found = name && engine_find_schedule(engine, name, &schedule);
+    free(name);
+    return found;
+}
+
+bool capability_imports(const struct op_call *call, task_id task) {
+    struct task_view view;
+    const struct engine *engine = call->engine;
+    if (!call->run.token[0] || !engine_import_projects(engine, call->run.task)
+        || !core_task(engine_core(engine), task, &view))
+        return false;
+    const char *id = engine_external_id(engine, task), *project = op_name_of(engine, view.project);
+    return id && project && engine_may_import(engine, call->run.task, project)
+           && !engine_import_projects(engine, task) && !is_scheduled(engine, id);
+}
+
+bool capability_finds(const struct op_call *call, task_id task) {
+    return capability_sees(call, task) || (call->op->imports && capability_imports(call, task));
+}
+
 bool op_run_sees(const struct engine *engine, const struct op_run *run, task_id task) {
     uint32_t attempt;
     if (!run->token[0])
@@ -107,12 +135,28 @@ bool op_run_sees(const struct engine *engine, const struct op_run *run, task_id 
     return own && task && is_in_subtree(engine, own, task);
 }
 
+/* *ret_is: it is a task that the run may import, and the operation is for those. */
+static int check_imported(struct op_call *call, task_id task, bool *ret_is) {
+    struct task_view view;
+    *ret_is = call->op->imports && !capability_sees(call, task) && capability_imports(call, task);
+    if (!*ret_is || !call->op->writes)
+        return 0;
+    (void)core_task(engine_core(call->engine), task, &view);
+    if (view.attempt == 0 && !task_state_is_live(view.state))
+        return 0;
+    return op_fail(call, -EACCES,
+                   "task '%s' has started: run '%s' may change what it has imported before that",
+                   op_id(call, task), call->caller);
+}
+
 static int check_seen(struct op_call *call, const char *id) {
+    bool imported = false;
     if (!id)
         return 0;
     task_id task = op_find_task(call, call->engine, id, &(struct error){ 0 });
-    return capability_sees(call, task)
-               ? 0
+    int r = check_imported(call, task, &imported);
+    return r < 0 || imported || capability_sees(call, task)
+               ? r
                : (op_fail(
                    call, -EACCES,
                    "'%s' is not below '%s': a run sees itself and what is below it, nothing else",
@@ -134,6 +178,27 @@ static int check_descendants(struct op_call *call) {
     }
     call->index = -1;
     return 0;
+}
+
+/* An operation that is the owner's, and that of a run only for tasks that it may import. */
+static int check_owned(struct op_call *call) {
+    const json_t *list = op_json(call, "tasks");
+    const char *id = op_text(call, "id");
+    bool imported = false;
+    int r = 0;
+    id = id ? id : op_text(call, "task");
+    size_t count = id ? 1 : json_array_size(list);
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        const char *one = id ? id : json_string_value(json_array_get(list, i));
+        task_id task = op_find_task(call, call->engine, one, &(struct error){ 0 });
+        r = check_imported(call, task, &imported);
+        if (r == 0 && !imported)
+            r = op_fail(call, -EACCES, "'%s' is not a task that run '%s' may import",
+                        utf8_quote(one).text, call->caller);
+        if (r < 0 && !id)
+            call->index = (int64_t)i;
+    }
+    return r;
 }
 
 static int check_reach(struct op_call *call) {
@@ -165,6 +230,9 @@ static int check_reach(struct op_call *call) {
         return op_fail(call, -EACCES, "run '%s' belongs to project '%s', not to '%s'", call->caller,
                        own ? own : "", utf8_quote(name).text);
     case OP_REACH_NONE:
+        if (call->op->imports && engine_import_projects(call->engine, call->run.task))
+            return check_owned(call);
+        break;
     case OP_REACH_MAX:
         break;
     }

@@ -24,3 +24,10 @@ int access_check_listen(struct op_call *call, const struct config *config);
 
 /* Always true for a call without the token of a run. */
 bool capability_sees(const struct op_call *call, task_id task);
+/* May this run import, and is the task one that it may import? Those are the tasks with an external
+ * id in a project of its member `imports`, except tasks of schedules and tasks that import
+ * themselves. An operation with `imports` is allowed on them: a read always, a write while the task
+ * has not started. */
+bool capability_imports(const struct op_call *call, task_id task);
+/* Does the operation find this task? What the run sees, and what it may import. */
+bool capability_finds(const struct op_call *call, task_id task);

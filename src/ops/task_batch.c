@@ -16,10 +16,12 @@
 #include "core/task_graph.h"
 #include "engine/agents.h"
 #include "engine/allowance.h"
+#include "engine/escalation.h"
 #include "engine/executors.h"
 #include "engine/external_ids.h"
 #include "engine/runs.h"
 #include "engine/worktrees.h"
+#include "ops/candidates.h"
 #include "ops/children.h"
 #include "ops/op_internal.h"
 #include "ops/rights.h"
@@ -154,8 +156,15 @@ static int check_together(const struct submission *s, struct error *err) {
         return error_set(err, -EINVAL, "a task needs an 'argv', or a 'prompt' for its agent");
     if (s->prompt && s->stdin)
         return error_set(err, -EINVAL, "'stdin' goes with 'argv': an agent gets its prompt there");
+    if (s->prompt && s->imports)
+        return error_set(err, -EINVAL,
+                         "'imports' goes with 'argv': an agent reads untrusted text, so only a "
+                         "command may import");
     if (s->until && strcmp(s->until, "validate") == 0 && json_array_size(s->checks) == 0)
         return error_set(err, -EINVAL, "'until' is validate: that needs 'checks'");
+    int r = candidates_check(s, err);
+    if (r < 0)
+        return r;
     /* In the parent's folder, only files of its iterations are allowed. */
     const char *path = s->artifact;
     if (!path || *path == '/')
@@ -322,6 +331,22 @@ static int check_project(struct batch *batch, struct submission *s, struct error
     return engine_check_worktrees(batch->engine, name, err);
 }
 
+/* A model is one of the agent that gets the prompt. */
+static int check_model(const struct engine *engine, const struct submission *s, struct error *err) {
+    const char *member = s->model ? "model" : s->escalate ? "escalate" : NULL;
+    if (!member)
+        return 0;
+    if (s->argv)
+        return error_set(err, -EINVAL,
+                         "'%s' is for a 'prompt': a command of its own ('argv') names its model "
+                         "itself",
+                         member);
+    if (!s->agent)
+        return error_set(err, -EINVAL, "'%s' needs an 'agent'", member);
+    int r = s->model ? engine_check_model(engine, s->agent, s->model, err) : 0;
+    return r < 0 ? error_prefix(err, "'model'") : 0;
+}
+
 static int check_names(const struct batch *batch, const struct submission *s, struct error *err) {
     const struct engine *engine = batch->engine;
     const struct config *config = engine_config(engine);
@@ -338,13 +363,25 @@ static int check_names(const struct batch *batch, const struct submission *s, st
         if (!op_knows(engine, op_resource_at, s->resource_names.items[i]))
             return refuse_unknown(engine, "resource", s->resource_names.items[i], op_resource_at,
                                   "config set limits.resource.%s=1", err);
-    if (!s->prompt)
+    for (size_t i = 0; i < json_array_size(s->imports); i++) {
+        const char *name = json_string_value(json_array_get(s->imports, i));
+        if (!engine_find_project(engine, name))
+            return refuse_unknown(engine, "project", name, op_project_at, "project add %s", err);
+    }
+    int r = check_model(engine, s, err);
+    if (r < 0 || !s->prompt)
+        return r;
+    if (!s->agent && s->agents) /* of its candidates, which are checked */
         return 0;
     if (!s->agent)
         return engine_check_roster(engine, s->prompt, err);
     bool failover = !s->failover || strcmp(s->failover, "none") != 0;
-    int r = engine_check_agent(engine, s->agent, err);
-    return r < 0 ? r : engine_check_prompt(engine, s->agent, s->prompt, failover, err);
+    r = engine_check_agent(engine, s->agent, err);
+    if (r == 0)
+        r = engine_check_prompt(engine, s->agent, s->prompt, failover, err);
+    if (r == 0 && s->escalate)
+        r = engine_check_steps(engine, s->agent, s->prompt, s->escalate, err);
+    return r;
 }
 
 /* "gt-17" looks like a task of the project with the prefix gt; the longest prefix wins. */
@@ -384,13 +421,18 @@ static int submission_check(struct batch *batch, struct submission *s, struct er
         return r;
     /* tasks.share_folder: its folder becomes a workspace, which only one run has at a time. Not for
      * children, which could wait for their own parent. */
-    if (!s->workspace && !s->parent && !batch->run
+    if (!s->workspace && !s->parent && (!batch->run || batch->imports)
         && !config_number(config, "tasks.share_folder", NULL))
         s->workspace = engine_task_folder(batch->engine, s->project, s->agent, s->cwd);
     if (s->workspace)
         r = check_pool(config, s->project, s->workspace, err);
     if (r == 0)
         r = submission_check_merge(config, s->project, s->merge, s->base_branch, err);
+    if (r == 0 && candidates_count(s) > 0 && !makes_worktrees(config, s->project))
+        r = error_set(err, -EINVAL,
+                      "'best_of' needs a worktree for each candidate: 'sluice config set "
+                      "projects.%s.workspace_mode=worktree' makes one for each task",
+                      s->project);
     return r < 0 ? r : check_prefix(batch, s, err);
 }
 
@@ -433,6 +475,8 @@ static void assign_number(struct batch *batch, struct submission *s) {
         known = engine_find_external(batch->engine, s->project, s->external_id);
     s->spec.id = known;
     s->already = known != 0;
+    if (s->candidate_of) /* comes after its parent */
+        s->already = !submission_is_new(&batch->entries[s->candidate_of - 1]);
     if (!submission_is_new(s))
         return;
     batch->by_number[batch->added] = (uint32_t)(s - batch->entries);
@@ -484,7 +528,7 @@ static int resolve(const struct batch *batch, const struct submission *s, const 
     task_id beside = index ? batch->entries[index - 1].spec.id
                            : find_in_batch(batch, &(struct external_key){ s->project, name });
     task_id found = beside ? beside : op_find_task(batch->run, batch->engine, name, err);
-    if (batch->run && !beside && !capability_sees(batch->run, found))
+    if (batch->run && !beside && !capability_finds(batch->run, found))
         return error_set(err, -EACCES, "'%s' is not below '%s': a run knows of nothing else",
                          utf8_quote(name).text, batch->run->caller);
     *ret_task = found;
@@ -527,14 +571,25 @@ static int link_dependency(const struct batch *batch, const struct submission *s
                            utf8_quote(name).text);
 }
 
+/* What its parent would wait for, it waits for. */
+static void link_candidate(const struct batch *batch, struct submission *s, task_id *on) {
+    const struct task_spec *of = &batch->entries[s->candidate_of - 1].spec;
+    s->spec.parent = of->id;
+    s->spec.parent_gate = PARENT_NONE;
+    if (of->parent && of->parent_gate == PARENT_DONE)
+        on[s->spec.depends_on_count++] = of->parent;
+}
+
 static int submission_link(struct batch *batch, struct submission *s, struct error *err) {
     int r = s->parent ? link_parent(batch, s, err) : 0;
-    task_id *on = s->depends_names.count > 0
-                      ? arena_alloc(batch->arena, s->depends_names.count * sizeof(*on))
-                      : NULL;
+    size_t most = s->depends_names.count + 1; /* for the parent of a candidate */
+    bool has_any = s->candidate_of || s->depends_names.count > 0;
+    task_id *on = has_any ? arena_alloc(batch->arena, most * sizeof(*on)) : NULL;
     s->spec.parent_gate = parent_gate_of(batch, s);
     s->spec.depends_on = on;
     s->spec.depends_on_count = 0;
+    if (s->candidate_of)
+        link_candidate(batch, s, on);
     for (size_t i = 0; r == 0 && i < s->depends_names.count; i++) {
         task_id task = 0;
         r = link_dependency(batch, s, s->depends_names.items[i], &task, err);
@@ -556,8 +611,9 @@ static int each_new(struct batch *batch,
                     struct error *err) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < batch->count; i++) {
-        batch->index = i;
-        if (submission_is_new(&batch->entries[i]))
+        const struct submission *s = &batch->entries[i];
+        batch->index = s->candidate_of ? s->candidate_of - 1 : i;
+        if (submission_is_new(s))
             r = check(batch, &batch->entries[i], err);
     }
     return r;
@@ -716,8 +772,7 @@ static int fill_stored(const struct batch *batch, struct submission *s, struct e
     size_t size = s->span.from ? json_span_copy(&s->span, text, sizeof(text))
                                : json_dumpb(s->json, text, sizeof(text), JSON_COMPACT);
     if (size > sizeof(text))
-        return error_set(err, -E2BIG, "the task has %zu bytes; the most are %zu", size,
-                         sizeof(text));
+        return error_set(err, -E2BIG, "the task has %zu bytes; maximum is %zu", size, sizeof(text));
     s->stored = arena_strndup(batch->arena, text, size);
     return 0;
 }
@@ -727,7 +782,7 @@ static int submission_complete(struct batch *batch, struct submission *s, struct
     const struct policy *policy = config_policy(engine_config(batch->engine));
     struct task_spec *spec = &s->spec;
     time_ms now = engine_now(batch->engine);
-    spec->priority = (int32_t)given_or(s->priority, 100);
+    spec->priority = (int32_t)given_or(s->priority, PRIORITY_USUAL);
     spec->created_at = time_min(given_or(s->created_at, now), now);
     spec->ready_since = now;
     spec->iteration = (uint32_t)given_or(s->iteration, 1);
@@ -749,6 +804,8 @@ static int submission_complete(struct batch *batch, struct submission *s, struct
 void batch_finish(struct batch *batch) {
     id_map_finish(&batch->names);
     id_map_finish(&batch->externals);
+    json_decref(batch->made);
+    batch->made = NULL;
 }
 
 /* A name in the batch takes precedence over an equal id: the author meant the task in the same
@@ -763,9 +820,46 @@ static int remember_name(struct batch *batch, const char *name, size_t index, st
     return 0;
 }
 
+/* Behind the tasks of the request, so that those keep their positions. */
+static int read_candidates(struct batch *batch, struct error *err) {
+    struct submission *requested = batch->entries;
+    size_t more = 0;
+    for (size_t i = 0; i < batch->requested; i++)
+        more += candidates_count(&requested[i]);
+    if (more == 0)
+        return 0;
+    if (batch->no_best_of)
+        return error_set(err, -EINVAL,
+                         "'best_of' is for tasks that are added: not for steps, nor for a draft "
+                         "that moves to another project");
+    if (batch->partial)
+        return error_set(err, -EINVAL, "'partial' and 'best_of' cannot be used together");
+    if (batch->requested + more > SUBMISSION_BATCH_MAX)
+        return error_set(err, -E2BIG, "with their candidates these are %zu tasks; maximum is %u",
+                         batch->requested + more, SUBMISSION_BATCH_MAX);
+    batch->made = json_array();
+    batch->entries = arena_alloc(batch->arena, (batch->requested + more + 1) * sizeof(*requested));
+    memcpy(batch->entries, requested, batch->requested * sizeof(*requested));
+    for (size_t i = 0; i < batch->requested; i++) {
+        struct submission *of = &batch->entries[i];
+        for (size_t k = 0; k < candidates_count(of); k++) {
+            struct submission *s = &batch->entries[batch->count++];
+            json_t *task = candidates_make(of, k);
+            json_array_append_new(batch->made, task);
+            batch->index = i;
+            s->candidate_of = i + 1;
+            int r = submission_read(batch, task, (struct json_span){ 0 }, s, err);
+            if (r < 0)
+                return r;
+        }
+        candidates_hold_parent(of);
+    }
+    return 0;
+}
+
 int batch_read(struct batch *batch, json_t *tasks, const char *body, struct error *err) {
     const char *list = body ? json_span_member(body, "tasks") : NULL, *at = NULL;
-    batch->count = json_array_size(tasks);
+    batch->count = batch->requested = json_array_size(tasks);
     batch->entries = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*batch->entries));
     id_map_init(&batch->names, same_name, batch);
     for (size_t i = 0; i < batch->count; i++) {
@@ -780,7 +874,7 @@ int batch_read(struct batch *batch, json_t *tasks, const char *body, struct erro
         if (r < 0)
             return r;
     }
-    return 0;
+    return read_candidates(batch, err);
 }
 
 int batch_check(struct batch *batch, struct error *err) {
@@ -833,7 +927,7 @@ int batch_add(struct batch *batch, const char *group, struct error *err) {
         engine_take_back_group(engine, batch->group);
     if (r < 0)
         return r;
-    if (batch->run)
+    if (batch->run && !batch->imports)
         children_added(batch);
     for (size_t i = 0; i < batch->count; i++) {
         const struct submission *s = &batch->entries[i];
@@ -846,5 +940,6 @@ int batch_add(struct batch *batch, const char *group, struct error *err) {
         if (submission_is_new(s) && submission_has_limits(&limits))
             engine_set_limits(engine, s->spec.id, &limits);
     }
+    candidates_added(batch);
     return 0;
 }

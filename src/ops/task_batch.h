@@ -23,6 +23,7 @@
 #define SUBMISSION_SPEC_MAX      (64u * 1024u)
 #define SUBMISSION_RESOURCES_MAX 16u
 #define SUBMISSION_BATCH_MAX     10000u
+#define PRIORITY_USUAL           100
 
 /* The warning for a priority that the configured order ignores. */
 #define SUBMISSION_PRIORITY_NOTE                                                                   \
@@ -41,7 +42,8 @@ struct batch {
     struct arena *arena; /* of the caller */
     struct submission *entries;
     size_t count;
-    size_t index;
+    size_t requested;          /* the first ones; the others are candidates of these */
+    size_t index;              /* of a requested one */
     size_t added;              /* number of tasks that do not exist yet */
     size_t queued;             /* of those, how many will wait: neither drafts nor held */
     size_t deferred;           /* number that the queue has no room for; 0 unless `partial` */
@@ -49,16 +51,19 @@ struct batch {
     task_id first;             /* the number of the first added task */
     uint32_t *by_number;       /* `added` indexes of entries */
     const struct op_call *run; /* for a run: it knows only tasks that it sees; or NULL */
+    bool imports;              /* for a run: they are imported, not its children */
     size_t skip;               /* numbers that other batches of this turn get first */
     bool force, draft;
     bool keeps_links; /* the caller sets parents and dependencies after batch_check */
     bool partial;     /* add as many as `room` allows, and defer the others */
     amount room;
+    bool no_best_of;    /* steps of a formula, and drafts that move, have no candidates */
     bool makes_group;   /* opens a group with a generated name, unless nothing is added */
     bool makes_default; /* one is for the project "default", which does not exist yet */
     const struct submission *executor_of; /* the last one whose executor was looked up; or NULL */
     const char *executor;                 /* for its project and agent */
     struct id_map names;
+    json_t *made;            /* the objects of candidates; or NULL */
     struct id_map externals; /* of numbered submissions, by project and external id */
 };
 

@@ -196,6 +196,7 @@ static const struct { const char *name; size_t offset; } text_fields[] = {
     { "run", offsetof(struct run_spec, run) },
     { "cwd", offsetof(struct run_spec, cwd) },
     { "stdin", offsetof(struct run_spec, stdin_path) },
+    { "terminal", offsetof(struct run_spec, terminal) },
     { "prepare_cwd", offsetof(struct run_spec, prepare_cwd) },
     { "cgroup", offsetof(struct run_spec, cgroup) },
     { "boot_id", offsetof(struct run_spec, boot_id) },

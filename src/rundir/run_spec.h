@@ -76,6 +76,9 @@ struct run_spec {
     const char *prompt; /* text for standard input; NULL: /dev/null. Not in the spec */
     size_t prompt_size;
     const char *stdin_path; /* a file for standard input instead; or NULL */
+    /* A person has taken the run over: the Unix socket on which `sluice take` waits. The command
+     * gets a terminal. NULL: none */
+    const char *terminal;
     /* Run before the command, in the same way; argv NULL: none. If it fails, the run is a launch
      * failure. If it succeeds, `applied` of the end contains `prepared`. */
     struct run_command prepare;

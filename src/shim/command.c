@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -101,6 +102,8 @@ static void set_files(const struct child *child, int report) {
         in = openat(FD_FOLDER, "prompt", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (in < 0 || (in != STDIN_FILENO && dup2(in, STDIN_FILENO) < 0))
         child_give_up(report, STEP_STDIN);
+    if (files->terminal && dup2(files->terminal, STDIN_FILENO) < 0)
+        child_give_up(report, STEP_STDIN);
     if (dup2(files->out, STDOUT_FILENO) < 0 || dup2(files->err, STDERR_FILENO) < 0)
         child_give_up(report, STEP_STDIN);
 }
@@ -163,7 +166,11 @@ static _Noreturn void child_run(const struct child *child) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != s->self)
         _exit(127);
-    (void)setpgid(0, 0);
+    bool has_terminal = child->files->terminal && !child->enters;
+    if (has_terminal)
+        (void)setsid();
+    else
+        (void)setpgid(0, 0);
     if (child->join_cgroup) {
         int fd = openat(s->cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
         if (fd >= 0)
@@ -174,6 +181,8 @@ static _Noreturn void child_run(const struct child *child) {
     if (s->spec.nice != 0 && setpriority(PRIO_PROCESS, 0, s->spec.nice) < 0)
         report_step(report, STEP_NICE);
     set_files(child, report);
+    if (has_terminal)
+        (void)ioctl(STDIN_FILENO, TIOCSCTTY, 0);
     for (int i = 0; child->enters && i < INSIDE_COUNT; i++) /* they are above their targets */
         if (dup2(child->passed[i], FD_INSIDE_REPORT + i) < 0)
             child_give_up(report, STEP_FORK);
@@ -245,6 +254,10 @@ static int make_words(const struct shim *s, const struct child *child) {
     add_words(&out, "env", s->spec.env);
     add_text(&out, "cwd"); /* the sandbox's arguments set the command's directory */
     add_text(&out, s->spec.cwd);
+    if (child->files->terminal) {
+        add_text(&out, "terminal");
+        add_text(&out, "1");
+    }
     if (child->files->stdin_path) {
         add_text(&out, "stdin");
         add_text(&out, child->files->stdin_path);
@@ -646,6 +659,7 @@ struct landlock_attributes {
 
 static struct run_spec_words words;
 static const char *cwd, *stdin_path; /* or NULL */
+static bool has_terminal;
 
 /* Private mapping: the strings stay in it until exec. */
 static void read_words(void) {
@@ -667,6 +681,8 @@ static void read_words(void) {
             cwd = value;
         else if (strcmp(name, "stdin") == 0)
             stdin_path = value;
+        else if (strcmp(name, "terminal") == 0)
+            has_terminal = true;
     }
     errno = EPROTO;
     if (args == 0)
@@ -694,8 +710,12 @@ static void report_entered(bool scoped) {
 }
 
 _Noreturn void enter_sandbox(void) {
-    (void)setpgid(0, 0);
     read_words();
+    if (has_terminal) { /* a session of its own, whose terminal it is */
+        (void)setsid();
+        (void)ioctl(STDIN_FILENO, TIOCSCTTY, 0);
+    } else
+        (void)setpgid(0, 0);
     (void)syscall(SYS_keyctl, KEYRING_JOIN_NEW, NULL);
     report_entered(apply_scopes());
     if (cwd && chdir(cwd) < 0)

@@ -89,6 +89,7 @@ int main(int argc, char **argv) {
     else
         run_all(&shim);
     report_end(&shim);
+    terminal_disconnect(); /* `sluice take` may ask what follows: the end is on disk */
     /* The daemon reuses the empty directory for another run, so one that cannot be emptied is
      * renamed. */
     if (remove_inside_at(FD_FOLDER, "tmp") < 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "os/clock.h"
 #include "rundir/record.h"
@@ -65,6 +66,7 @@ static const struct {
     [VERDICT_IDLE] = { RUN_END_TIMEOUT, "it wrote nothing for longer than its idle time-out" },
     [VERDICT_OUTPUT] = { RUN_END_OUTPUT, "it wrote faster than its log could be kept small" },
     [VERDICT_MEMORY] = { RUN_END_KIND_MAX, "its processes used more memory than memory_max" },
+    [VERDICT_HANGUP] = { RUN_END_STOPPED, "the terminal of its person was closed" },
     [VERDICT_PROCESSES] = { RUN_END_KIND_MAX, "it had more processes than processes_max" },
 };
 
@@ -236,13 +238,24 @@ static bool run_prepare(struct shim *s) {
 /* --- command ---------------------------------------------------------------------------------- */
 
 static void run_command(struct shim *s, struct shim_log logs[SHIM_LOGS_MAX]) {
-    const struct command_files files = { .stdin_path = s->spec.stdin_path,
-                                         .prompt = s->spec.prompt != NULL,
-                                         .out = logs[0].fd,
-                                         .err = logs[1].fd };
+    struct command_files files = { .stdin_path = s->spec.stdin_path,
+                                   .prompt = s->spec.prompt != NULL,
+                                   .out = logs[0].fd,
+                                   .err = logs[1].fd };
     struct command_failure failure;
     set_deadline(s, s->spec.command.timeout);
-    if (command_start(s, s->spec.command.argv, &files, &failure) < 0) {
+    if (terminal_is_wanted(s)) {
+        int fd = terminal_open(s, logs[0].fd, &failure);
+        if (fd < 0) {
+            run_refuse_command(s, &failure);
+            return;
+        }
+        files = (struct command_files){ .out = fd, .err = fd, .terminal = fd };
+    }
+    int r = command_start(s, s->spec.command.argv, &files, &failure);
+    if (files.terminal) /* else its last process would not be seen to close it */
+        close(files.terminal);
+    if (r < 0) {
         s->started.exec_errno = failure.error;
         report_started(s);
         run_refuse_command(s, &failure);
@@ -255,6 +268,7 @@ static void run_command(struct shim *s, struct shim_log logs[SHIM_LOGS_MAX]) {
     report_started(s);
     s->end.started_at = s->started.at;
     take_status(s, finish_step(s, &watch));
+    terminal_close();
     logs_finish(s, logs, SHIM_LOGS_MAX);
     s->end.out_bytes = logs[0].size;
     s->end.err_bytes = logs[1].size;
@@ -275,7 +289,8 @@ void run_all(struct shim *s) {
         return;
     }
     run_command(s, logs);
-    if (s->end.kind == RUN_END_EXIT && s->end.code == 0 && s->spec.check_count > 0)
+    if (s->end.kind == RUN_END_EXIT && s->end.code == 0 && s->spec.check_count > 0
+        && !terminal_is_wanted(s)) /* the person decides; they are for a later merge */
         run_checks(s);
     s->end.ended_at = clock_read();
     take_usage(s);

@@ -32,6 +32,7 @@ enum verdict {
     VERDICT_OUTPUT,
     VERDICT_MEMORY,
     VERDICT_PROCESSES,
+    VERDICT_HANGUP, /* the person who has taken the run over is gone */
 };
 
 /* A file that a command writes; src/shim/logs.c. */
@@ -102,6 +103,7 @@ struct command_files {
     const char *stdin_path; /* NULL: the prompt of the run, or /dev/null */
     bool prompt;
     int out, err;
+    int terminal; /* of the command, for all three; 0: none */
 };
 struct command_failure {
     const char *what; /* "run", "enter folder" … */
@@ -176,6 +178,18 @@ void run_refuse_command(struct shim *s, const struct command_failure *failure);
 /* guard.c */
 /* The life of a guard. Returns its exit status. */
 int guard_main(struct shim *s, const char *parent);
+
+/* terminal.c */
+bool terminal_is_wanted(const struct shim *s);
+/* Connects to the person and makes the terminal of the command, which is also recorded in `log`.
+ * Returns the end for the command, or -1. */
+int terminal_open(struct shim *s, int log, struct command_failure *ret_failure);
+struct pollfd;
+void terminal_poll(struct pollfd *fds); /* two: what terminal_relay waits for */
+void terminal_relay(struct shim *s);
+bool terminal_is_hung_up(void);
+void terminal_close(void); /* of the command; sends the rest of its output */
+void terminal_disconnect(void);
 
 /* report.c */
 /* Must come first: a daemon that finds the lock can then ask us to stop. */

@@ -23,7 +23,14 @@
 #define TERM_LATE  100
 #define LIMITS_MS  500 /* interval for memory and process checks that the kernel does not enforce */
 
-enum { POLL_SIGNAL, POLL_TIMER, POLL_LOGS, POLL_COUNT };
+enum {
+    POLL_SIGNAL,
+    POLL_TIMER,
+    POLL_LOGS,
+    POLL_OWN,
+    POLL_TERMINAL = POLL_OWN,
+    POLL_COUNT = POLL_OWN + 2
+};
 
 struct watching {
     struct shim *shim;
@@ -131,6 +138,12 @@ static void apply_due(struct watching *w, time_ms now) {
         kill_now(w, VERDICT_STOPPED, now);
     else if (s->stop_wanted)
         stop_gracefully(w, VERDICT_STOPPED, now);
+    if (terminal_is_hung_up() && w->verdict == VERDICT_NONE) {
+        w->verdict = VERDICT_HANGUP;
+        w->kill_at = time_add(now, s->spec.grace);
+        terminal_close();
+        tree_signal_group(s, SIGHUP);
+    }
     if (now >= w->shim->deadline)
         stop_gracefully(w, VERDICT_TIMEOUT, now);
     if (now >= idle_at(w))
@@ -234,13 +247,15 @@ static void wait_for_event(struct watching *w) {
     bool resting = now < w->trim_at;
     struct pollfd fds[POLL_COUNT];
     set_timer(w, next_due(w));
-    memcpy(fds, w->fds, sizeof(fds));
+    memcpy(fds, w->fds, POLL_OWN * sizeof(*fds));
+    terminal_poll(&fds[POLL_TERMINAL]);
     if (resting) /* events of the logs wake us only afterwards */
         fds[POLL_LOGS].fd = -1;
     time_ms span = longest_sleep(w, now, resting);
     const struct timespec wait = timespec_of(span);
     int ready = ppoll(fds, POLL_COUNT, span == TIME_NEVER ? NULL : &wait, NULL);
     now = clock_read_steady();
+    terminal_relay(w->shim);
     if (w->fds[POLL_SIGNAL].fd < 0)
         watch_signals(w->shim);
     else if (ready > 0 && fds[POLL_SIGNAL].revents)
@@ -298,7 +313,7 @@ enum verdict watch_leader(struct shim *s, const struct watch *watch) {
         if (s->leader != 0)
             wait_for_event(&w);
     }
-    for (int i = 0; i < POLL_COUNT; i++)
+    for (int i = 0; i < POLL_OWN; i++)
         fd_closep(&w.fds[i].fd);
     return final_verdict(&w);
 }

@@ -16,7 +16,7 @@ struct live {
     task_id task; /* 0: a free record */
     uint32_t attempt;
     uint32_t heap_position;
-    int64_t tokens;
+    int64_t tokens, money; /* -1: none reported */
     sym project;
     enum outcome outcome;
 };
@@ -81,10 +81,12 @@ static void add_run(struct forecaster *f, const struct task_view *view) {
         end = time_add(f->now, duration / 10 + 1);
     uint32_t handle = new_handle(f);
     int64_t tokens = mean ? mean->tokens : -1;
+    int64_t money = view->expected > 0 ? view->expected : mean ? mean->money : -1;
     f->runs[handle - 1] = (struct live){
         .task = view->id,
         .attempt = view->attempt,
         .tokens = tokens >= 0 && tokens < view->tokens ? view->tokens : tokens,
+        .money = money < view->money ? view->money : money,
         .project = view->project,
         .outcome = stopping ? OUTCOME_CANCELED : OUTCOME_OK,
     };
@@ -115,7 +117,7 @@ static void end_run(struct forecaster *f, uint32_t handle) {
     struct fact ended = { .kind = FACT_RUN_ENDED, .task = run.task, .attempt = run.attempt };
     ended.ended.outcome = run.outcome;
     ended.ended.tokens = run.tokens;
-    ended.ended.money = -1;
+    ended.ended.money = run.money;
     ended.ended.output = true;
     apply(f, &ended);
 }

@@ -22,6 +22,7 @@ struct forecast_mean {
     sym project, kind;
     time_ms duration;
     int64_t tokens; /* -1: unknown */
+    int64_t money;  /* millionths of a dollar; -1: unknown */
 };
 
 struct forecast_options {

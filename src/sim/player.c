@@ -287,7 +287,8 @@ static int decide(struct player *p, struct error *err) {
     p->orders = xgrow(p->orders, &p->order_capacity, count + 1, sizeof(*p->orders));
     p->order_count = 0;
     for (size_t i = 0; i < count; i++)
-        if (orders[i].kind != ORDER_GROUP && orders[i].task <= p->play->task_count)
+        if (orders[i].kind != ORDER_GROUP && orders[i].kind != ORDER_ESCALATE
+            && orders[i].task <= p->play->task_count)
             p->orders[p->order_count++] = orders[i];
     for (size_t i = 0; i < p->order_count; i++) {
         const struct order *order = &p->orders[i];

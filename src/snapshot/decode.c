@@ -62,6 +62,7 @@ static const struct {
     [FIELD_SPAN] = { "a number or a list of two", "a number", put_range },
     [FIELD_IDS] = { "a list of task ids", "a task id", put_text },
     [FIELD_SYMBOLS] = { "a list of names", "a name", put_text },
+    [FIELD_STEPS] = { "a list of agents", "the name of an agent", put_text },
     [FIELD_WORDS] = { "a list of words", "a text", put_word },
     [FIELD_OBJECT] = { "an object" },
     [FIELD_OBJECTS] = { "a list of objects", "an object" },
@@ -235,6 +236,18 @@ static int put_range(struct reader *r, const struct frame *frame, const struct j
     return 0;
 }
 
+static int put_step(struct reader *r, const struct frame *frame, const struct json_token *token,
+                    struct error *err) {
+    struct escalation_spec *steps = member_of(r, frame);
+    bool same = token->length == 1 && *token->text == ':';
+    if (steps->count == ESCALATE_MAX)
+        return error_set(err, -E2BIG, "'%s' of %s has more than %d steps", frame->field->name,
+                         frame->object->noun, ESCALATE_MAX);
+    steps->agents[steps->count++] =
+        same ? 0 : symbol_intern(r->draft.symbols, token->text, token->length);
+    return 0;
+}
+
 static int put_text(struct reader *r, const struct frame *frame, const struct json_token *token,
                     struct error *err) {
     if (token->kind != JSON_TEXT)
@@ -250,6 +263,8 @@ static int put_text(struct reader *r, const struct frame *frame, const struct js
         *POOL_ADD(&d->depends_on) = symbol_intern(&d->ids, token->text, token->length);
     else if (type == FIELD_SYMBOLS)
         *POOL_ADD(&d->resources) = symbol_intern(d->symbols, token->text, token->length);
+    else if (type == FIELD_STEPS)
+        return put_step(r, frame, token, err);
     else
         *(sym *)member_of(r, frame) = symbol_intern(d->symbols, token->text, token->length);
     return 0;
@@ -260,7 +275,8 @@ static int put_value(struct reader *r, const struct frame *frame, const struct j
     enum field_type type = frame->field->type;
     if (type == FIELD_SKIP)
         return 0;
-    bool list_only = type == FIELD_IDS || type == FIELD_SYMBOLS || type == FIELD_WORDS;
+    bool list_only =
+        type == FIELD_IDS || type == FIELD_SYMBOLS || type == FIELD_STEPS || type == FIELD_WORDS;
     if (!types[type].put || (list_only && frame->kind != FRAME_LIST))
         return type_error(frame, token, err);
     return types[type].put(r, frame, token, err);
@@ -450,8 +466,9 @@ static int on_key(struct reader *r, struct frame *frame, const struct json_token
     return 0;
 }
 
-#define IS(type)    (1u << FIELD_##type)
-#define HAS_ITEMS   (IS(OBJECTS) | IS(IDS) | IS(SYMBOLS) | IS(WORDS) | IS(RANGE) | IS(SPAN))
+#define IS(type) (1u << FIELD_##type)
+#define HAS_ITEMS                                                                                  \
+    (IS(OBJECTS) | IS(IDS) | IS(SYMBOLS) | IS(STEPS) | IS(WORDS) | IS(RANGE) | IS(SPAN))
 #define HAS_ENTRIES (IS(LOCKS) | IS(HINTS))
 
 /* An opening bracket where the value of `frame->field` is expected. */
@@ -590,4 +607,65 @@ int decode_token(void *ctx, struct json_stream *stream, const struct json_token 
         return decode_config(r, frame, token, err);
     }
     return 0;
+}
+
+/* --- listed tasks ---------------------------------------------------------------------------- */
+
+#define WORD       sizeof(uint64_t)
+#define TASK_WORDS (sizeof(struct task_record) / WORD)
+_Static_assert(sizeof(struct task_record) % WORD == 0, "a record consists of words");
+_Static_assert(TASK_WORDS <= 64, "one bit for each word");
+
+static uint64_t word_at(const struct task_record *task, size_t index) {
+    uint64_t word;
+    memcpy(&word, (const char *)task + index * WORD, WORD);
+    return word;
+}
+
+void draft_add_task(struct draft *d, struct task_record *task) {
+    struct task_spec *spec = &task->spec;
+    *POOL_ADD(&d->tasks) = (struct listed_task){
+        .id = (sym)spec->id,
+        .parent = (sym)spec->parent,
+        .project = spec->project,
+        .depends_on = task->depends_on,
+        .depends_on_count = (uint32_t)spec->depends_on_count,
+        .resources = task->resources,
+        .resource_count = (uint32_t)spec->resource_count,
+        .hint = task->hint,
+        .words = d->words.count,
+    };
+    spec->id = spec->parent = 0;
+    spec->project = 0;
+    spec->depends_on_count = spec->resource_count = 0;
+    task->depends_on = task->resources = task->hint = 0;
+    d->run_tokens += task->tokens > 0 ? task->tokens : 0;
+    d->run_usd += task->usd > 0 ? task->usd : 0;
+    d->words.items = xgrow(d->words.items, &d->words.capacity, d->words.count + 1 + TASK_WORDS,
+                           sizeof(*d->words.items));
+    uint64_t *mask = &d->words.items[d->words.count], *next = mask + 1;
+    *mask = 0;
+    for (size_t i = 0; i < TASK_WORDS; i++) {
+        if (word_at(task, i) == word_at(&task_initial, i))
+            continue;
+        *mask |= (uint64_t)1 << i;
+        *next++ = word_at(task, i);
+    }
+    d->words.count = (size_t)(next - d->words.items);
+}
+
+void draft_task(const struct draft *d, size_t index, struct task_record *ret) {
+    const struct listed_task *listed = &d->tasks.items[index];
+    const uint64_t *next = &d->words.items[listed->words];
+    *ret = task_initial;
+    for (uint64_t mask = *next++; mask; mask &= mask - 1)
+        memcpy((char *)ret + (size_t)__builtin_ctzll(mask) * WORD, next++, WORD);
+    ret->spec.id = listed->id;
+    ret->spec.parent = listed->parent;
+    ret->spec.project = listed->project;
+    ret->spec.depends_on_count = listed->depends_on_count;
+    ret->spec.resource_count = listed->resource_count;
+    ret->depends_on = listed->depends_on;
+    ret->resources = listed->resources;
+    ret->hint = listed->hint;
 }

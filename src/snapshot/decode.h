@@ -39,12 +39,23 @@ struct task_record {
      * PARENT_GATE_MAX, ABSENT_TIME, ABSENT_ATTEMPT. */
     struct task_spec spec;
     int64_t tokens, usd;            /* reported by its run; millionths of a dollar */
+    int64_t expected_usd;           /* of its run */
     uint32_t depends_on, resources; /* first in draft.depends_on and draft.resources */
     uint32_t hint;                  /* in draft.hints, + 1 */
     int8_t parallelizable;
     bool artifact_present;
     time_ms arrives_at; /* 0, or not after `now`: it is in the queue */
     sym schedule;
+};
+
+/* A task of the file. Files list up to a million tasks, which give few of the possible members.
+ * Those not listed here are in `words`, as far as they differ from task_initial. */
+struct listed_task {
+    sym id, parent, project;
+    uint32_t depends_on, depends_on_count; /* in draft.depends_on */
+    uint32_t resources, resource_count;    /* in draft.resources */
+    uint32_t hint;                         /* in draft.hints, + 1 */
+    size_t words;                          /* in draft.words */
 };
 
 struct project_record {
@@ -126,12 +137,19 @@ struct draft {
     POOL(struct lock_record) locks;
     POOL(struct usage_spec) usage;
     POOL(struct wait_spec) waits;
-    POOL(struct task_record) tasks;
-    POOL(uint32_t) depends_on; /* ids; task numbers after draft_resolve */
+    POOL(struct listed_task) tasks;
+    POOL(uint64_t) words;         /* draft_add_task */
+    __int128 run_tokens, run_usd; /* reported by the runs of all tasks */
+    POOL(uint32_t) depends_on;    /* ids; task numbers after draft_resolve */
     POOL(sym) resources;
     POOL(struct hint) hints;
     POOL(struct kind_hint) kind_hints;
 };
+
+/* Resets the members of `task` that struct listed_task holds. */
+void draft_add_task(struct draft *draft, struct task_record *task);
+/* The record as it was added; its lists may have become shorter. */
+void draft_task(const struct draft *draft, size_t index, struct task_record *ret);
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
@@ -158,6 +176,7 @@ enum field_type {
     FIELD_SPAN,    /* int64_t[2]: the same, with up to three decimals, as thousandths */
     FIELD_IDS,     /* list of task ids */
     FIELD_SYMBOLS, /* list of names */
+    FIELD_STEPS,   /* struct escalation_spec: list of agents, ":" for that of the step before */
     FIELD_WORDS,   /* unsigned: list of `words`; the bit 1 << number of each */
     FIELD_OBJECT,
     FIELD_OBJECTS, /* list of objects */

@@ -63,6 +63,7 @@ const struct task_record task_initial = {
               .retry_max = -1 },
     .tokens = ABSENT,
     .usd = ABSENT,
+    .expected_usd = ABSENT,
     .parallelizable = ABSENT,
     .artifact_present = true,
 };
@@ -132,7 +133,7 @@ static int task_end(struct reader *r, struct error *err) {
     if (d->tasks.count >= UINT32_MAX / 2 || d->depends_on.count >= UINT32_MAX / 2
         || d->resources.count >= UINT32_MAX / 2)
         return error_set(err, -EINVAL, "too many tasks, dependencies or resources");
-    *POOL_ADD(&d->tasks) = *task;
+    draft_add_task(d, task);
     d->numbers.items[id] = (uint32_t)d->tasks.count;
     return 0;
 }
@@ -247,6 +248,11 @@ static const struct field task_fields[] = {
     { KEY("losses"),           FIELD_UINT16, OF(losses), 0, UINT16_MAX },
     { KEY("restarts"),         FIELD_UINT16, OF(restarts), 0, UINT16_MAX },
     { KEY("breaker_openings"), FIELD_UINT16, OF(breaker_openings), 0, UINT16_MAX },
+    { KEY("escalate"),         FIELD_STEPS,  OF(escalation) },
+    { KEY("escalate_after"),   FIELD_UINT16, OF(escalation.after), 0, UINT16_MAX },
+    { KEY("escalate_step"),    FIELD_UINT16, OF(escalation.step), 0, ESCALATE_MAX },
+    { KEY("escalate_failed"),  FIELD_UINT16, OF(escalation.failed), 0, UINT16_MAX },
+    { KEY("own_agent"),        FIELD_SYMBOL, OF(escalation.own_agent), .role = NAME_AGENT },
     { KEY("retry_max"),        FIELD_INT32,  OF(retry_max), -1, COUNT_MOST },
     { KEY("phase"),            FIELD_WORD,   OF(phase), WORD(phase_word, 0, PHASE_MAX) },
     { KEY("started_at"),       FIELD_INT64,  OF(started_at), SIGNED },
@@ -259,6 +265,7 @@ static const struct field task_fields[] = {
     { KEY("resources"),        FIELD_SYMBOLS },
     { KEY("tokens"),           FIELD_INT64,  AT(task_record, tokens), 0, NUMBER_MOST },
     { KEY("usd"),              FIELD_USD,    AT(task_record, usd), USD },
+    { KEY("expected_usd"),     FIELD_USD,    AT(task_record, expected_usd), USD },
     { KEY("arrives_at"),       FIELD_INT64,  AT(task_record, arrives_at), 0, NUMBER_MOST },
     { KEY("schedule"),         FIELD_SYMBOL, AT(task_record, schedule), .role = NAME_SCHEDULE },
     { KEY("sim"),              FIELD_OBJECT, .object = &object_task_hint },

@@ -57,7 +57,7 @@ static void draft_finish(struct draft *draft) {
         draft->limiters.items,   draft->locks.items,      draft->usage.items,
         draft->waits.items,      draft->tasks.items,      draft->numbers.items,
         draft->depends_on.items, draft->resources.items,  draft->hints.items,
-        draft->by_number,        draft->kind_hints.items,
+        draft->by_number,        draft->kind_hints.items, draft->words.items,
     };
     for (size_t i = 0; i < ARRAY_SIZE(items); i++)
         free(items[i]);
@@ -85,8 +85,8 @@ static int draft_read(struct draft *draft, FILE *in, const char *name, struct er
 
 /* --- cycles ---------------------------------------------------------------------------------- */
 
-static const char *task_text(const struct draft *draft, const struct task_record *task) {
-    return symbol_name(&draft->ids, (sym)task->spec.id);
+static const char *task_text(const struct draft *draft, const struct listed_task *task) {
+    return symbol_name(&draft->ids, task->id);
 }
 
 /* The number of the task with this id; 0: no id. */
@@ -96,7 +96,7 @@ static uint32_t number_of(const struct draft *draft, task_id id) {
 
 static int cycle_error(const struct draft *draft, const char *name, const char *what,
                        const uint32_t *path, size_t length, struct error *err) {
-    const struct task_record *tasks = draft->tasks.items;
+    const struct listed_task *tasks = draft->tasks.items;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     for (size_t i = 0; i < length && i < CYCLE_SHOWN; i++)
         strbuf_printf(&text, "%.60s -> ", task_text(draft, &tasks[path[i]]));
@@ -113,11 +113,11 @@ static int check_cycles(const struct draft *draft, const char *name, bool parent
     uint32_t *starts = xcalloc(count + 1, sizeof(*starts)), *path = NULL;
     uint32_t *targets = xcalloc((parents ? count : draft->depends_on.count) + 1, sizeof(*targets));
     for (size_t i = 0; i < count; i++) {
-        const struct task_record *task = &draft->tasks.items[i];
+        const struct listed_task *task = &draft->tasks.items[i];
         starts[i] = (uint32_t)at;
-        if (parents && task->spec.parent)
-            targets[at++] = number_of(draft, task->spec.parent) - 1;
-        for (size_t k = 0; !parents && k < task->spec.depends_on_count; k++)
+        if (parents && task->parent)
+            targets[at++] = number_of(draft, task->parent) - 1;
+        for (size_t k = 0; !parents && k < task->depends_on_count; k++)
             targets[at++] = draft->depends_on.items[task->depends_on + k] - 1;
     }
     starts[count] = (uint32_t)at;
@@ -148,15 +148,14 @@ static void resolve_lists(struct draft *draft) {
     for (size_t i = 0; i < draft->depends_on.count; i++)
         draft->depends_on.items[i] = number_of(draft, draft->depends_on.items[i]);
     for (size_t i = 0; i < draft->tasks.count; i++) {
-        struct task_record *task = &draft->tasks.items[i];
-        struct task_spec *spec = &task->spec;
+        struct listed_task *task = &draft->tasks.items[i];
         uint32_t stamp = (uint32_t)i + 1;
-        if (spec->depends_on_count > 1)
-            spec->depends_on_count = drop_repeated(&draft->depends_on.items[task->depends_on],
-                                                   spec->depends_on_count, ids, stamp);
-        if (spec->resource_count > 1)
-            spec->resource_count = drop_repeated(&draft->resources.items[task->resources],
-                                                 spec->resource_count, names, stamp);
+        if (task->depends_on_count > 1)
+            task->depends_on_count = (uint32_t)drop_repeated(
+                &draft->depends_on.items[task->depends_on], task->depends_on_count, ids, stamp);
+        if (task->resource_count > 1)
+            task->resource_count = (uint32_t)drop_repeated(&draft->resources.items[task->resources],
+                                                           task->resource_count, names, stamp);
     }
     free(ids);
     free(names);
@@ -316,11 +315,11 @@ static int apply_named_projects(struct loader *t) {
     t->default_project = symbol_intern(t->draft->symbols, "default", 7);
     int r = 0;
     for (size_t i = 0; r == 0 && i < t->draft->tasks.count; i++) {
-        const struct task_record *task = &t->draft->tasks.items[i];
-        sym project = task->spec.project ? task->spec.project : t->default_project;
+        const struct listed_task *task = &t->draft->tasks.items[i];
+        sym project = task->project ? task->project : t->default_project;
         if (loader_known(t, project)->project)
             continue;
-        if (task->spec.project && !free_choice)
+        if (task->project && !free_choice)
             return error_set(t->err, -EINVAL, "%s: task '%s': unknown project '%s'", t->name,
                              task_text(t->draft, task), name_of(t, project));
         r = apply_unlisted_project(t, project);
@@ -355,6 +354,12 @@ static int apply_limiters(struct loader *t) {
     return r;
 }
 
+static int apply_agent(struct loader *t, sym name, const struct agent_record *record);
+
+static int apply_step(struct loader *t, sym agent) {
+    return agent && !loader_known(t, agent)->agent ? apply_agent(t, agent, NULL) : 0;
+}
+
 static int apply_agent(struct loader *t, sym name, const struct agent_record *record) {
     struct fact fact = { .kind = FACT_AGENT };
     config_agent_spec(t->config, t->core, name_of(t, name), &fact.agent);
@@ -379,6 +384,8 @@ static int apply_agent(struct loader *t, sym name, const struct agent_record *re
     for (unsigned i = 0; r == 0 && !t->draft->top.live && i < fact.agent.failover_count; i++)
         if (!loader_known(t, fact.agent.failover[i])->agent)
             r = apply_agent(t, fact.agent.failover[i], NULL);
+    for (unsigned i = 0; r == 0 && !t->draft->top.live && i < fact.agent.escalate_count; i++)
+        r = apply_step(t, fact.agent.escalate[i]);
     return r;
 }
 
@@ -407,14 +414,20 @@ static int apply_kind(struct loader *t, sym name) {
 
 /* Kinds, agents and limiters that tasks name. */
 static int apply_named(struct loader *t) {
+    struct task_record record;
+    const struct task_spec *task = &record.spec;
     int r = 0;
     for (size_t i = 0; r == 0 && i < t->draft->tasks.count; i++) {
-        const struct task_spec *task = &t->draft->tasks.items[i].spec;
+        draft_task(t->draft, i, &record);
         r = apply_kind(t, task->kind);
         if (r == 0)
             r = apply_named_limiter(t, task->limiter);
         if (r == 0 && task->agent && !loader_known(t, task->agent)->agent)
             r = apply_agent(t, task->agent, NULL);
+        for (unsigned k = 0; r == 0 && k < task->escalation.count; k++)
+            r = apply_step(t, task->escalation.agents[k]);
+        if (r == 0)
+            r = apply_step(t, task->escalation.own_agent);
     }
     return r;
 }
@@ -443,7 +456,7 @@ static __int128 absolute(int64_t number) {
 /* The core sums tokens in 64 bits: the sums must leave room for every possible run. */
 static int check_tokens(struct loader *t) {
     const struct draft *d = t->draft;
-    __int128 used = 0, live = 0, spent = 0;
+    __int128 used = 0, live = d->run_tokens, spent = d->run_usd;
     uint64_t runs = d->tasks.count + d->top.running;
     for (size_t i = 0; i < d->projects.count; i++) {
         used += d->projects.items[i].tokens_used;
@@ -453,12 +466,6 @@ static int check_tokens(struct loader *t) {
         const struct usage_spec *u = &d->usage.items[i];
         used += absolute(u->tokens) + absolute(u->unreported);
         spent += absolute(u->money);
-    }
-    for (size_t i = 0; i < d->tasks.count; i++) {
-        if (d->tasks.items[i].tokens > 0)
-            live += d->tasks.items[i].tokens;
-        if (d->tasks.items[i].usd > 0)
-            spent += d->tasks.items[i].usd;
     }
     int64_t usual = config_policy(t->config)->run_tokens;
     __int128 estimate = used > usual ? used : usual;
@@ -718,8 +725,11 @@ static void add_coming(struct loader *t, const struct task_record *task, struct 
 }
 
 /* `needs` has room for the dependencies of any task. */
-static int apply_task(struct loader *t, const struct task_record *task, task_id *needs) {
+static int apply_task(struct loader *t, size_t index, task_id *needs) {
+    struct task_record record;
+    const struct task_record *task = &record;
     struct task_spec spec;
+    draft_task(t->draft, index, &record);
     complete_spec(t, task, &spec);
     for (size_t i = 0; i < spec.depends_on_count; i++)
         needs[i] = t->draft->depends_on.items[task->depends_on + i];
@@ -735,17 +745,18 @@ static int apply_task(struct loader *t, const struct task_record *task, task_id 
     if (r == -ELOOP) /* draft_resolve finds the other cycles, with their ids */
         return error_set(t->err, -ELOOP,
                          "%s: task '%s' would wait for itself through its dependencies and parents",
-                         t->name, task_text(t->draft, task));
-    bool reported = task->tokens != ABSENT || task->usd != ABSENT;
+                         t->name, task_text(t->draft, &t->draft->tasks.items[index]));
+    bool reported = task->tokens != ABSENT || task->usd != ABSENT || task->expected_usd != ABSENT;
     if (r >= 0 && reported && task_state_is_live(spec.state)) {
         struct fact tokens = { .kind = FACT_RUN_TOKENS, .task = spec.id, .attempt = spec.attempt };
         tokens.tokens = task->tokens;
         tokens.money = task->usd; /* ABSENT is -1 */
+        tokens.expected = task->expected_usd;
         r = core_apply(t->core, &tokens, t->err);
     }
     if (r >= 0)
         return 0;
-    (void)error_prefix(t->err, "task '%s'", task_text(t->draft, task));
+    (void)error_prefix(t->err, "task '%s'", task_text(t->draft, &t->draft->tasks.items[index]));
     return error_prefix(t->err, "%s", t->name);
 }
 
@@ -776,13 +787,13 @@ static int apply_in_order(struct loader *t, task_id *needs) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < count; i++) {
         for (size_t at = i; at < count && !applied[at];) {
-            uint32_t parent = d->top.live ? 0 : number_of(d, d->tasks.items[at].spec.parent);
+            uint32_t parent = d->top.live ? 0 : number_of(d, d->tasks.items[at].parent);
             applied[at] = 1;
             above[depth++] = (uint32_t)at;
             at = parent ? parent - 1 : count;
         }
         while (r == 0 && depth > 0)
-            r = apply_task(t, &d->tasks.items[above[--depth]], needs);
+            r = apply_task(t, above[--depth], needs);
     }
     free(applied);
     free(above);
@@ -793,8 +804,8 @@ static int apply_tasks(struct loader *t) {
     const struct draft *d = t->draft;
     size_t most = 0;
     for (size_t i = 0; i < d->tasks.count; i++)
-        if (d->tasks.items[i].spec.depends_on_count > most)
-            most = d->tasks.items[i].spec.depends_on_count;
+        if (d->tasks.items[i].depends_on_count > most)
+            most = d->tasks.items[i].depends_on_count;
     task_id *needs = xcalloc(most + 1, sizeof(*needs));
     int r = apply_in_order(t, needs);
     free(needs);
@@ -830,9 +841,11 @@ static void drop_records(struct snapshot *s) {
             s->hint_of[i] = d->tasks.items[i].hint;
     }
     free(d->tasks.items);
+    free(d->words.items);
     free(d->depends_on.items);
     free(d->resources.items);
     d->tasks.items = NULL;
+    d->words.items = NULL;
     d->depends_on.items = NULL;
     d->resources.items = NULL;
 }

@@ -110,6 +110,16 @@ static void put_resources(struct writer *w, const sym *resources, size_t count) 
     json_write_array_end(&w->json);
 }
 
+static void put_steps(struct writer *w, const struct escalation_spec *steps) {
+    if (steps->count == 0)
+        return;
+    json_put_array(&w->json, "escalate");
+    for (unsigned i = 0; i < steps->count; i++)
+        json_write_string(&w->json,
+                          steps->agents[i] ? writer_name(w, NAME_AGENT, steps->agents[i]) : ":");
+    json_write_array_end(&w->json);
+}
+
 /* The value of a scalar member of a record. */
 static int64_t load_member(const struct field *f, const void *record) {
     const void *at = (const char *)record + f->offset;
@@ -276,26 +286,31 @@ static int write_kind_settings(struct writer *w, const struct kind_spec *spec, c
     return r == 0 ? write_rows(w, SECTION_KINDS, name, spec, &known) : r;
 }
 
-/* Lists only agents that the core knows: others cannot take over tasks. */
-static int write_failover(struct writer *w, const struct agent_spec *spec, const char *name) {
+/* Models are not in the core, and no decision depends on them. */
+#define ANOTHER_MODEL ":another"
+
+/* Lists only agents that the core knows: others cannot take over tasks. `agents[i]` 0: the same
+ * agent with another model. */
+static int write_agents(struct writer *w, const char *setting, const char *name, const sym *agents,
+                        unsigned agent_count) {
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT, key = STRBUF_INIT;
     struct json_writer json;
     size_t count = 0;
-    setting_print_key(settings_row("agents.A.failover"), name, &key);
+    setting_print_key(settings_row(setting), name, &key);
     json_write_init(&json, &words, false);
     json_write_array_begin(&json);
-    for (unsigned i = 0; i < spec->failover_count; i++) {
-        if (!core_agent_spec(w->source->core, spec->failover[i], &(struct agent_spec){ 0 }))
+    for (unsigned i = 0; i < agent_count; i++) {
+        if (agents[i] && !core_agent_spec(w->source->core, agents[i], &(struct agent_spec){ 0 }))
             continue;
-        json_write_string(&json, writer_name(w, NAME_AGENT, spec->failover[i]));
+        json_write_string(&json, agents[i] ? writer_name(w, NAME_AGENT, agents[i]) : ANOTHER_MODEL);
         count++;
     }
     json_write_array_end(&json);
     const char *const *before;
-    if (count == 0 && config_words(w->config, "agents.A.failover", name, &before) == 0)
+    if (count == 0 && config_words(w->config, setting, name, &before) == 0)
         return 0;
     if (config_set(w->config, strbuf_text(&key), strbuf_text(&words), "snapshot", w->err) < 0)
-        return cannot_write(w, "agents.A.failover", name);
+        return cannot_write(w, setting, name);
     json_put_null(&w->json, strbuf_text(&key)); /* for commas and state: the list follows */
     w->out.length -= strlen("null");
     strbuf_puts(&w->out, strbuf_text(&words));
@@ -313,7 +328,11 @@ static int write_agent_settings(struct writer *w, const struct agent_spec *spec,
     const char *limiter = spec->limiter ? writer_name(w, NAME_LIMITER, spec->limiter) : "";
     if (r == 0 && strcmp(config_text(w->config, "agents.A.limiter", name), limiter) != 0)
         r = set_text(w, "agents.A.limiter", name, limiter);
-    return r == 0 ? write_failover(w, spec, name) : r;
+    if (r == 0)
+        r = write_agents(w, "agents.A.failover", name, spec->failover, spec->failover_count);
+    if (r == 0)
+        r = write_agents(w, "agents.A.escalate", name, spec->escalate, spec->escalate_count);
+    return r;
 }
 
 static int write_fact_settings(struct writer *w, const struct fact *fact) {
@@ -548,6 +567,7 @@ static void write_task(struct writer *w, const struct task_spec *spec, time_ms a
     struct task_record task = { .spec = *spec,
                                 .tokens = ABSENT,
                                 .usd = ABSENT,
+                                .expected_usd = ABSENT,
                                 .arrives_at = arrives_at,
                                 .schedule = schedule };
     bool serial = config_policy(w->config)->serial;
@@ -574,6 +594,7 @@ static void write_task(struct writer *w, const struct task_spec *spec, time_ms a
         json_write_array_end(&w->json);
     }
     put_resources(w, spec->resources, spec->resource_count);
+    put_steps(w, &spec->escalation);
 }
 
 static int take_fact(void *ctx, const struct fact *fact) {
@@ -582,6 +603,7 @@ static int take_fact(void *ctx, const struct fact *fact) {
         struct task_record task = task_initial;
         task.tokens = fact->tokens;
         task.usd = fact->money;
+        task.expected_usd = fact->expected > 0 ? fact->expected : ABSENT;
         put_members(w, &object_task, &task);
         return 0;
     }

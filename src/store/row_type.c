@@ -59,7 +59,8 @@ EVERY_MEMBER(task_row, TASK_COLUMNS(IN_ROW, _) PROGRESS_COLUMNS(IN_ROW, _)
              0 /* depends_on */, 0 /* its count */, { 0 } /* spec */)
 EVERY_MEMBER(task_spec, TASK_COLUMNS(IN_SPEC, _) PROGRESS_COLUMNS(IN_SPEC, _) TASK_FLAGS(IN_FLAGS)
              0 /* depends_on */, 0 /* its count */, 0 /* resources */, 0 /* their count */,
-             0 /* enqueued_at: rows have it as ready_since */, 0 /* look */)
+             0 /* enqueued_at: rows have it as ready_since */, 0 /* look */,
+             { { 0 }, 0, 0, 0, 0, 0 } /* escalation: notes have it */)
 EVERY_MEMBER(spec_row, SPEC_COLUMNS(IN_ROW, _) 0 /* json_size */, 0 /* changed_at */)
 EVERY_MEMBER(run_row, RUN_COLUMNS(IN_ROW, _))
 EVERY_MEMBER(event_row, EVENT_COLUMNS(IN_ROW, _))
@@ -83,7 +84,7 @@ ROW_KINDS(VERSIONS)
 
 /* The rest comes from the configuration: see LIMITER_COLUMNS, AGENT_COLUMNS. */
 _Static_assert(sizeof(void *) != 8 || sizeof(struct limiter_spec) == 168, "is it a column?");
-_Static_assert(sizeof(void *) != 8 || sizeof(struct agent_spec) == 88, "is it a column?");
+_Static_assert(sizeof(void *) != 8 || sizeof(struct agent_spec) == 128, "is it a column?");
 
 /* --- values ---------------------------------------------------------------------------------- */
 

@@ -62,6 +62,7 @@ enum {
     CHILD_COMMAND = 1u << 2, /* a spawn file of any other command that the owner has configured */
     CHILD_FILE = CHILD_AGENT | CHILD_COMMAND,
     CHILD_ALL = CHILD_TOKEN | CHILD_FILE,
+    CHILD_IMPORT = 1u << 3, /* a request with the token of a run that may import (member imports) */
     CHILD_IF_ALLOWED = 1u << 8, /* all of the above, with capability.commands */
 };
 

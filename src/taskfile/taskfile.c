@@ -309,7 +309,7 @@ static int read_tasks(struct taskfile *file, const struct yaml_node *list, json_
     if (list->count == 0)
         return fail_at(file, list, err, "there are no tasks in it");
     if (list->count > TASKFILE_TASKS_MAX)
-        return fail_at(file, list, err, "%zu tasks are too many for one file; the most are %u",
+        return fail_at(file, list, err, "%zu tasks are too many for one file; maximum is %u",
                        list->count, TASKFILE_TASKS_MAX);
     file->tasks = xcalloc(list->count, sizeof(*file->tasks));
     int r = 0;

@@ -492,6 +492,42 @@ TEST(it_is_started_unattended) {
     assert_null(agent_adapter_find("plain")->resume);
 }
 
+/* A budget and a number of turns work only unattended. The tools that need no approval stay. */
+TEST(at_a_terminal_it_has_the_settings_of_the_run) {
+    static const char *const more[] = {
+        "--max-turns", "9", "--output-format=json", "--include-partial-messages", "--mcp-config",
+        "m.json",      NULL
+    };
+    static const char *const allow[] = { "Bash(make:*)", NULL };
+    expect_command("claude", &(struct agent_launch){ .is_interactive = true, .session = "s-1" },
+                   "claude --permission-mode acceptEdits --allowedTools=mcp__sluice "
+                   "--session-id s-1");
+    expect_command("claude",
+                   &(struct agent_launch){ .is_interactive = true,
+                                           .is_sandboxed = true,
+                                           .program = "/opt/claude",
+                                           .model = "opus",
+                                           .resume = "s-1",
+                                           .budget_usd = "2.5",
+                                           .more = more,
+                                           .allow = allow },
+                   "/opt/claude --permission-mode acceptEdits "
+                   "--allowedTools=Bash,WebFetch,WebSearch,mcp__sluice --model opus --resume s-1 "
+                   "--mcp-config m.json --allowedTools Bash(make:*)");
+    static const char *const cut[] = { "--max-turns", NULL }; /* its value is missing */
+    expect_command("claude",
+                   &(struct agent_launch){ .is_interactive = true, .resume = "s-1", .more = cut },
+                   "claude --permission-mode acceptEdits --allowedTools=mcp__sluice --resume s-1");
+}
+
+/* Their commands are configured, or speak a protocol: nothing is known about a terminal. */
+TEST(adapters_without_a_program_cannot_be_opened_at_a_terminal) {
+    static const char *const names[] = { "acp", "claude-stream", "plain" };
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        expect_command(names[i], &(struct agent_launch){ .is_interactive = true, .resume = "s-1" },
+                       "");
+}
+
 TEST(of_a_plain_program_the_exit_code_is_the_word) {
     struct agent_outcome outcome = fake_run(
         "plain", (struct fake_run){ .out = "one\n{\"type\":\"two\"}\n", .err = "warning\n" });
@@ -509,7 +545,7 @@ TEST(of_a_plain_program_the_exit_code_is_the_word) {
     expect_result(&outcome, AGENT_CANCELED);
 }
 
-#define TABLES_OF_AGENTS 5 /* in docs/agents.md */
+#define TABLES_OF_AGENTS 6 /* in docs/agents.md */
 
 /* The recipe in CONTRIBUTING: a step that was forgotten is found here. */
 TEST(every_builtin_agent_is_whole_and_documented) {
@@ -543,6 +579,8 @@ TEST(every_builtin_agent_is_whole_and_documented) {
             fail_msg("'%s' has no paths: it would not work in a sandbox", name);
         if (agent_command(adapter, &(struct agent_launch){ 0 }, &words) == 0)
             fail_msg("'%s' has no command", name);
+        if (agent_command(adapter, &(struct agent_launch){ .is_interactive = true }, &words) == 0)
+            fail_msg("'%s' has no command for a terminal", name);
         if (!agent_print_login(adapter, name, &folder) || !agent_preflight(adapter))
             fail_msg("'%s' lacks what preflight needs: login and preflight", name);
     }

@@ -188,6 +188,22 @@ TEST(the_prompt_goes_to_its_standard_input) {
     assert_string_equal(codex->stop_signal, "INT");
 }
 
+/* Options of `codex exec` are usage errors of `codex` and `codex resume`. */
+TEST(at_a_terminal_it_has_the_settings_of_the_run) {
+    static const char *const more[] = {
+        "--color", "never", "-c", "x=1", "--ephemeral", "-o=f", NULL
+    };
+    expect_command("codex", &(struct agent_launch){ .is_interactive = true },
+                   "codex --no-daemon --sandbox workspace-write");
+    expect_command("codex",
+                   &(struct agent_launch){ .is_interactive = true,
+                                           .is_boxed = true,
+                                           .resume = "01a1",
+                                           .model = "m",
+                                           .more = more },
+                   "codex --no-daemon --sandbox danger-full-access --model m -c x=1 resume 01a1");
+}
+
 /* --- the use of the account, from the file of a thread ------------------------------------------ */
 
 #define TOKENS(limits_)                                                                            \

@@ -171,6 +171,20 @@ TEST(what_was_not_permitted_is_remembered) {
     expect_result(&outcome, AGENT_DENIED);
 }
 
+/* A person can be asked. */
+TEST(at_a_terminal_it_has_the_settings_of_the_run) {
+    static const char *const more[] = { "-s", "--no-ask-user", "--allow-tool=write", NULL };
+    expect_command(
+        "copilot",
+        &(struct agent_launch){
+            .is_interactive = true, .session = "u-1", .model = "m", .usage_file = "/r/usage.json" },
+        "copilot --allow-all-tools --no-auto-update --model m "
+        "--usage-output-file /r/usage.json --session-id u-1");
+    expect_command("copilot",
+                   &(struct agent_launch){ .is_interactive = true, .resume = "u-1", .more = more },
+                   "copilot --no-auto-update --allow-tool=write --resume=u-1");
+}
+
 TEST(its_session_and_its_file_can_be_chosen) {
     expect_command(
         "copilot",

@@ -215,6 +215,16 @@ TEST(its_session_can_be_chosen) {
                    COMMAND "--approval-mode auto_edit --resume u-1");
 }
 
+TEST(at_a_terminal_it_has_the_settings_of_the_run) {
+    static const char *const more[] = { "-o", "json", "--yolo", NULL };
+    expect_command("gemini",
+                   &(struct agent_launch){ .is_interactive = true, .session = "u-1", .model = "m" },
+                   "gemini --skip-trust --approval-mode auto_edit --model m --session-id u-1");
+    expect_command("gemini",
+                   &(struct agent_launch){ .is_interactive = true, .resume = "u-1", .more = more },
+                   "gemini --skip-trust --yolo --resume u-1");
+}
+
 /* Two of them are an error of its command line. */
 TEST(permissions_are_passed_once) {
     static const char *const yolo[] = { "--yolo", NULL };

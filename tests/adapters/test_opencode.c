@@ -151,6 +151,17 @@ TEST(a_lost_session_is_recognized) {
     assert_string_equal(outcome.message, "Error: Session not found");
 }
 
+/* Options of `opencode run` are usage errors of `opencode`. */
+TEST(at_a_terminal_it_has_the_settings_of_the_run) {
+    static const char *const more[] = { "--variant", "high", "--thinking", "--auto", NULL };
+    expect_command("opencode", &(struct agent_launch){ .is_interactive = true, .model = "p/m" },
+                   "opencode --model p/m");
+    expect_command(
+        "opencode",
+        &(struct agent_launch){ .is_interactive = true, .resume = "ses_1", .more = more },
+        "opencode --auto --session ses_1");
+}
+
 TEST(it_chooses_its_session_itself) {
     expect_command("opencode", &(struct agent_launch){ .session = "u-1", .model = "p/m" },
                    "opencode run --format json --title= --model p/m");

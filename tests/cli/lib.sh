@@ -137,6 +137,19 @@ disappears() {
     soon [ ! -e "$1" ]
 }
 
+# For tests whose last daemon may be killed: it leaves its cgroup to the next daemon, which is never started. The cgroup cannot be
+# removed before the last process in it, such as a shim that is about to exit, has ended. Without a cgroup of its own, the test
+# would see those of other daemons.
+cgroups_are_removed() {
+    find "$own_cgroup" -mindepth 1 -depth -type d -path '*/sluice-*' -exec rmdir {} + 2>/dev/null
+    [ -z "$(find "$own_cgroup" -type d -name 'sluice-*')" ]
+}
+
+no_process_is_left() { # 'what'
+    own_cgroup=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)$(sed -n 's/^0:://p' /proc/self/cgroup)
+    [ -z "${SLUICE_TEST_CGROUP-}" ] || rule "$1" soon cgroups_are_removed
+}
+
 needs() {
     for name; do
         command -v "$name" >/dev/null || { echo "Bail out! there is no program '$name': run scripts/setup --test" && exit 1; }

@@ -44,7 +44,7 @@ says "sluice: there is no task 'nope-99'" 'an unknown task among others'
 rule 'and nothing is printed' [ ! -s out ]
 run sluice cancel --all web-3
 exits 2 '--all and an id: exit code'
-says "sluice: '--all' and 'web-3' exclude each other
+says "sluice: '--all' and 'web-3' cannot be used together
 $usage" '--all and an id'
 run sluice cancel --project web web-3
 exits 2 'a filter without --all: exit code'

@@ -30,7 +30,7 @@ says "sluice: there is no task 'nope-99'" 'an unknown task among others'
 rule 'and nothing is printed' [ ! -s out ]
 run sluice clear --all web-2
 exits 2 '--all and an id: exit code'
-says "sluice: '--all' and 'web-2' exclude each other
+says "sluice: '--all' and 'web-2' cannot be used together
 $usage" '--all and an id'
 run sluice clear --project web web-2
 exits 2 'a filter without --all: exit code'

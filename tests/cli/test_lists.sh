@@ -90,7 +90,7 @@ id=$(first id <out)
 run sluice show --json "$id"
 has '"argv":["make","a"]' 'a title is only a label: the input is the last argument'
 run sluice add --draft --cwd nowhere/{} -- true ::: a b
-says "sluice: 2 folders do not exist yet, 'nowhere/a' and others: without them, their tasks cannot start
+says "sluice: 2 folders do not exist yet, 'nowhere/a' and others; their tasks cannot start without them
 sluice: group group-3; 'sluice logs --group group-3' prints their output" 'folders that are missing are one warning'
 
 # The group.

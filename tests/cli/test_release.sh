@@ -15,7 +15,7 @@ run sluice release web-1
 prints 'web-1 is ready already' 'release a second time'
 
 # Bad input: one error message, and no change.
-usage='usage: sluice release ID...|--all [--project P] [--group G]'
+usage='usage: sluice release ID...|--all [--project P] [--group G] [--message TEXT]'
 run sluice release
 exits 2 'no task: exit code'
 says "sluice: 'release' needs the IDs of tasks, or --all
@@ -30,7 +30,7 @@ says "sluice: there is no task 'nope-99'" 'an unknown task among others'
 rule 'and nothing is printed' [ ! -s out ]
 run sluice release --all web-2
 exits 2 '--all and an id: exit code'
-says "sluice: '--all' and 'web-2' exclude each other
+says "sluice: '--all' and 'web-2' cannot be used together
 $usage" '--all and an id'
 run sluice release --project web web-2
 exits 2 'a filter without --all: exit code'

@@ -36,7 +36,7 @@ says "sluice: there is no task 'nope-99'" 'an unknown task among others'
 rule 'and nothing is printed' [ ! -s out ]
 run sluice retry --all web-1
 exits 2 '--all and an id: exit code'
-says "sluice: '--all' and 'web-1' exclude each other
+says "sluice: '--all' and 'web-1' cannot be used together
 $usage" '--all and an id'
 run sluice retry --project web web-1
 exits 2 'a filter without --all: exit code'

@@ -175,7 +175,7 @@ bad '- run: a
   agent: nobody' "tasks.yaml:2: there is no agent 'nobody'" 'like a submission: only agents that there are'
 bad '- {run: a, external_id: x}' "'external_id' is for submissions" 'it has no external ids'
 bad '- {run: a, parent: t-1}' "'parent' must be a task of this file" 'and nobody else as parent'
-bad '[{run: a}, {run: a}, {run: a}, {run: a}, {run: a}, {run: a}]' 'the most are 5 (spawn.tasks)' 'it has a most'
+bad '[{run: a}, {run: a}, {run: a}, {run: a}, {run: a}, {run: a}]' 'maximum is 5 (spawn.tasks)' 'it has a most'
 add --spawn never.yaml -- true
 becomes "$id" failed
 run sluice show "$id"

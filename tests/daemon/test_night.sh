@@ -87,13 +87,5 @@ play_all() {
     done
 }
 play_all
-# A daemon that is killed after the last command leaves its cgroup to the next daemon, which is never started here. The
-# cgroup cannot be removed before the last process in it, such as a shim that is about to exit, has ended.
-own=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)$(sed -n 's/^0:://p' /proc/self/cgroup)
-cgroups_are_removed() {
-    find "$own" -mindepth 1 -depth -type d -path '*/sluice-*' -exec rmdir {} + 2>/dev/null
-    [ -z "$(find "$own" -type d -name 'sluice-*')" ]
-}
-# Without a cgroup of its own, the test would see those of other daemons.
-[ -z "${SLUICE_TEST_CGROUP-}" ] || rule 'no process of a night is left' soon cgroups_are_removed
+no_process_is_left 'no process of a night is left'
 finish

@@ -204,6 +204,7 @@ twice() {
 }
 rule 'a check that stays pending for too long has failed' soon twice
 "$SLUICE" cancel --now "$never" >out
+rule 'its run can be canceled' becomes "$never" canceled
 
 # --- bad input ----------------------------------------------------------------------------------------------
 

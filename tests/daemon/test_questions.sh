@@ -184,4 +184,14 @@ run sluice up
 rule 'a question that is asked while the daemon is being restarted is not lost' soon held "$id"
 rule 'and the run has not failed' [ "$(value "$id" failures)" = 0 ]
 run sluice cancel "$id"
+
+# --- in a loop --------------------------------------------------------------------------------------------
+
+"$SLUICE" config set capability.questions=2 >/dev/null
+play='for n in 1 2 3; do "$SLUICE_BIN" ask --default no --deadline 1s --wait 1m "Is it $n?" 2>>"$run.refused" || echo "$?" >>"$run.codes"; done'
+asking --agent claude 'paint no door'
+rule 'a run that asks in a loop goes on' becomes "$id" 'done'
+rule 'people are asked only a few times' [ "$("$SLUICE" events --task "$id" --json | grep -o '"kind":"task.asked"' | wc -l)" = 2 ]
+rule 'then the question is refused' [ "$(cat "plays/$id.1.codes")" = 4 ]
+rule 'and the agent is told why' grep -qF 'has asked 2 questions, and no person has answered' "plays/$id.1.refused"
 finish

@@ -50,6 +50,7 @@ case $* in
 esac
 EOF
 chmod +x bin/*
+ln -s "$SLUICE" bin/sluice # for runs
 FAKE=$tmp/fake PATH=$tmp/bin:$PATH
 LINEAR_API_KEY=lin_secret JIRA_URL=https://acme.example JIRA_USER=me JIRA_TOKEN=jira_secret
 export FAKE PATH LINEAR_API_KEY JIRA_URL JIRA_USER JIRA_TOKEN
@@ -156,4 +157,31 @@ closed() {
     grep -q 'issue close https://github.com/acme/web/issues/7' fake/calls
 }
 rule 'and is closed' soon closed
+
+# --- by a schedule ---------------------------------------------------------------------------------------
+
+# The command of the recipe's first comment, with what the documentation says about secrets: those of `polls` are in its env_file.
+printf '%s\n' LINEAR_API_KEY=lin_secret JIRA_URL=https://acme.example JIRA_USER=me JIRA_TOKEN=jira_secret >polls.env
+chmod 600 polls.env
+"$SLUICE" config set agents.claude.command=cat agents.claude.adapter=plain "projects.polls.env_file=$tmp/polls.env" projects.web.on_end= >/dev/null
+"$SLUICE" pause web >/dev/null
+unset LINEAR_API_KEY JIRA_URL JIRA_USER JIRA_TOKEN
+ln -s "$root/contrib" contrib
+polls() { # RECIPE EXTERNAL-ID
+    sed -n 's/^# To poll: //p' "contrib/$1/list-issues" >poll
+    run sh poll
+    exits 0 "$1: a schedule can poll"
+    id=$("$SLUICE" schedule run "$1" | sed 's/ .*//')
+    rule "$1: the poll works" becomes "$id" 'done'
+    run sluice show "$2" --json
+    has '"project":"web"' "$1: and imports"
+}
+echo '[{"number":9,"title":"Fix","body":"now","url":"u","labels":[{"name":"agent"}],"state":"OPEN"}]' >fake/issues
+polls github 'acme/web#9'
+echo '[{"iid":10,"title":"Fix","description":"now","web_url":"u","labels":["agent"],"state":"opened"}]' >fake/issues
+polls gitlab 'acme/web#10'
+echo '{"data":{"issues":{"pageInfo":{"hasNextPage":false,"endCursor":null},"nodes":[{"identifier":"ENG-1","title":"Fix","description":null,"url":"u","state":{"type":"started"},"labels":{"nodes":[{"name":"agent"}]},"parent":null,"inverseRelations":{"nodes":[]}}]}}}' >fake/issues
+polls linear ENG-1
+echo '{"issues":[{"key":"WEB-1","fields":{"summary":"Fix","description":"d","labels":["agent"],"status":{"statusCategory":{"key":"new"}},"issuelinks":[]}}]}' >fake/issues
+polls jira WEB-1
 finish

@@ -374,7 +374,7 @@ are() {
 check_adapters() {
     sed -n 's/^| `\([a-z]*\)` | `\([a-z]* [^`]*\)` |.*/\1 \2/p' "$root/docs/agents.md" >"$tmp/adapters"
     awk '
-        NR == FNR { name = $1; sub(/^[a-z]* /, ""); wanted[name] = $0; next }
+        NR == FNR { name = $1; sub(/^[a-z]* /, ""); if (!(name in wanted)) wanted[name] = $0; next } # later: at a terminal
         { sub(/^[^ ]* /, "") }
         !($1 in wanted) || index($0 " ", wanted[$1] " ") != 1 { print; failed = 1 }
         END { exit failed }' "$tmp/adapters" "$log/argv" >"$tmp/out"

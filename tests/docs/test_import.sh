@@ -4,8 +4,17 @@
 . "$(dirname "$0")/kit.sh"
 document docs/import.md
 ln -s "$root/contrib" "$HOME/work/contrib"
-printf '%s\n' '#!/bin/sh' 'echo "[]"' >"$bin/gh"
+# The tracker has one issue from the time when the schedule polls.
+cat >"$bin/gh" <<'END'
+#!/bin/sh
+cat "$HOME/tracker"
+END
 chmod +x "$bin/gh"
+echo '[]' >"$HOME/tracker"
+new_issue() {
+    echo '[{"number":9,"title":"Log out","body":"","url":"https://github.com/acme/shop/issues/9","labels":[{"name":"agent"}],"state":"OPEN"}]' >"$HOME/tracker"
+}
+before 'sluice schedule add github' new_issue
 play
 rule 'the result of a canceled task was delivered' appears '"external_id":"acme/shop#8"' "$HOME/ended.jsonl"
 sed 's/^{//' "$HOME/ended.jsonl" | tr ',' '\n' | sed 's/[:{].*//' >delivered

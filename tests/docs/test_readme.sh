@@ -38,6 +38,10 @@ merged() {
     report $? 'the first change is in the branch of the repository'
 }
 after 'sluice merge site-1' merged
+best_merged() {
+    rule 'the best of three is in it, too' [ "$(git -C "$HOME/src/site" show HEAD:README.md | grep -c 'make test')" = 2 ]
+}
+after 'sluice best site-2' best_merged
 # The six commands for the night start from an empty system, like those of the first change.
 before 'sluice config set projects.web.path' start_over
 play

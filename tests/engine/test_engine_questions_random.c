@@ -2,7 +2,8 @@
  *
  * An answer is used exactly once: one attempt or one waiting call gets it, and another attempt only if the one that had it was interrupted
  * (lost, or not launched). Meanwhile the daemon dies at any commit, commits fail, another daemon takes over, runs end
- * while none is running, and people answer, withdraw, cancel and answer twice.
+ * while none is running, and people answer, withdraw, cancel and answer twice. Some questions have a deadline and a default, which is an answer, too.
+ * A task asks no more than `limit` questions in a row that no person answers.
  *
  * The model sees what a run sees: its environment has the answer in SLUICE_ANSWER. A failing seed is printed with its step; SEED=N runs it
  * alone, SEEDS=N runs more. */
@@ -24,10 +25,11 @@
 #define RUNS_MAX    2048u
 #define ANSWERS_MAX 512u
 #define TASKS_MAX   60u /* the fake executor knows 64 runs */
+#define DEADLINE    SECONDS(20)
 #define CONFIG                                                                                     \
     KIT_CALM "limits: {runs: 3}\nlost: requeue\nprojects: {web: }\nrunaway: {pause_s: 0}\n"        \
              "retry: {lost: {delay_s: 0, max: 1000}, failed: {delay_s: 0, max: 1000, jitter: "     \
-             "0}}\nbreaker: {max: 1000}\n"
+             "0}}\nbreaker: {max: 1000}\ncapability: {questions: %u}\n"
 
 /* The processes, whether a daemon sees them or not. */
 static struct real_run {
@@ -41,7 +43,7 @@ static struct real_run {
 
 static struct answer {
     task_id task;
-    bool acknowledged;  /* the person knows that it was taken */
+    bool acknowledged;  /* the person knows that it was taken; a default: it was seen */
     unsigned calls;     /* waiting calls that returned it */
 } answers[ANSWERS_MAX]; /* [0] is not used */
 
@@ -49,6 +51,14 @@ static struct kit kit;
 static size_t run_count, seen_starts, seen_stops;
 static unsigned answer_count, question_count;
 static bool is_canceled[TASKS_MAX];
+static unsigned limit;          /* capability.questions */
+static unsigned default_answer; /* of the next question; 0: it has none */
+
+/* The last question of each task. */
+static struct asked {
+    unsigned question, in_row;
+    bool by_person; /* a person has answered it */
+} asked[TASKS_MAX];
 static uint64_t seed, dice;
 static int step;
 
@@ -194,10 +204,15 @@ static int run_ask(struct engine *e, struct kit_ask *ask) {
     char text[32];
     if (!engine_live_run(e, ask->fact.task, &live) || live.attempt != ask->fact.attempt)
         return -1;
+    char fallback[32];
     snprintf(text, sizeof(text), "question %zu", ask->count);
+    snprintf(fallback, sizeof(fallback), "a-%u", default_answer);
     struct engine_question question = { .task = ask->fact.task,
                                         .attempt = live.attempt,
-                                        .text = text };
+                                        .text = text,
+                                        .fallback = default_answer > 0 ? fallback : NULL,
+                                        .deadline =
+                                            default_answer > 0 ? engine_now(e) + DEADLINE : 0 };
     return engine_ask(e, &question, &ask->err) < 0 ? -1 : 0;
 }
 
@@ -217,6 +232,26 @@ static int run_take(struct engine *e, struct kit_ask *ask) {
     if (takes)
         engine_use_answer(e, ask->fact.task);
     return 0;
+}
+
+/* Each step asks one question at most, so none is missed. */
+static void see_questions(void) {
+    for (task_id task = 1; task <= engine_last_task(kit.engine); task++) {
+        const struct engine_question *q = engine_question(kit.engine, task);
+        struct asked *a = &asked[task];
+        if (!q)
+            continue;
+        unsigned number = (unsigned)strtoul(q->text + strlen("question "), NULL, 10);
+        if (number != a->question)
+            *a = (struct asked){ .question = number, .in_row = a->by_person ? 1 : a->in_row + 1 };
+        if (a->in_row > limit)
+            broken("a task asks too often", task, 0);
+        if (q->state != QUESTION_ANSWERED)
+            continue;
+        a->by_person = strcmp(q->by, QUESTION_BY_DEADLINE) != 0;
+        if (!a->by_person)
+            answers[strtoul(q->answer + 2, NULL, 10)].acknowledged = true;
+    }
 }
 
 static void take_answer(struct real_run *run) {
@@ -271,7 +306,13 @@ static void with_run(struct real_run *run) {
     case 1:
         ask.fact.attempt = run->key.attempt;
         ask.count = ++question_count;
+        assert_true(answer_count + 1 < ANSWERS_MAX);
+        if (roll(3) == 0)
+            answers[default_answer = ++answer_count] = (struct answer){ .task = run->key.task };
         request(&ask);
+        default_answer = 0;
+        if (strstr(ask.err.text, "no person has answered") && asked[run->key.task].in_row < limit)
+            broken("a question is refused", run->key.task, 0);
         if (ask.answered && ask.outcome == STORE_OK && ask.result == 0 && roll(2))
             run->waits = question_count;
         restart_if_broken(); /* is it stored? */
@@ -321,6 +362,9 @@ static void happen(void) {
         if (task > 0 && (engine_question(kit.engine, task) || roll(4) == 0))
             answer_question(task);
         break;
+    case 3:
+        clock_skip(DEADLINE / 2);
+        break;
     case 4:
         if (task > 0 && roll(3) == 0)
             apply(FACT_RELEASE, task);
@@ -344,6 +388,7 @@ static void happen(void) {
         break;
     }
     settle();
+    see_questions();
 }
 
 /* --- the end -------------------------------------------------------------------------------------- */
@@ -372,6 +417,7 @@ static void finish_all(void) {
                 end_run(run, false);
         }
         settle();
+        see_questions();
     }
     if (!is_over)
         broken("a task waits for ever", 0, 0);
@@ -400,7 +446,11 @@ TEST(an_answer_is_used_exactly_once) {
         run_count = seen_starts = seen_stops = 0;
         answer_count = question_count = 0;
         memset(is_canceled, 0, sizeof(is_canceled));
-        kit_open_late(&kit, CONFIG);
+        memset(asked, 0, sizeof(asked));
+        char config[1024];
+        limit = 1 + (unsigned)(seed % 3);
+        (void)snprintf(config, sizeof(config), CONFIG, limit);
+        kit_open_late(&kit, config);
         for (step = 1; step <= STEPS; step++)
             happen();
         finish_all();

@@ -1,13 +1,18 @@
 /* After a restore, tasks have an earlier state, but run folders do not. No work is done twice, and no
  * number is given twice. */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "engine/alert.h"
+#include "engine/engine_internal.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
 #include "harness/test.h"
+#include "rundir/rundir.h"
 
 #define CALM KIT_CALM "retry: {failed: {delay_s: 0}}\n"
 
@@ -96,6 +101,44 @@ RESTORE_TEST(a_run_that_lives_is_the_run_of_its_task) {
     end_with(task, 1, 0);
     kit_wait_state(&kit, task, TASK_DONE);
     assert_int_equal(run_on_record(task, 1).outcome, OUTCOME_OK);
+    assert_int_equal(fake_start_count(), 0);
+}
+
+/* Its spec says so: the rows do not know that a person took the task over. */
+static void write_taken_spec(task_id task, uint32_t attempt) {
+    const char *argv[] = { "agent", NULL }, *env[] = { NULL };
+    char id[ENGINE_ID_MAX];
+    struct run_spec spec = { .run = "web-1.1",
+                             .command = { .argv = argv, .timeout = SECONDS(1) },
+                             .env = env,
+                             .cwd = "/",
+                             .grace = SECONDS(1),
+                             .stop_signal = SIGTERM,
+                             .terminal = "/nowhere/take.sock" };
+    struct rundir_open opened = { -1, -1 };
+    struct error err = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    rundir_name(&folder, engine_task_id(kit.engine, task, id), attempt);
+    assert_int_equal(mkdir(kit.engine->runs_folder, 0700), 0);
+    int root = openat(AT_FDCWD, kit.engine->runs_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0 || rundir_create_at(root, strbuf_text(&folder), &spec, &opened, &err) < 0)
+        fail_msg("%s: %s", kit.engine->runs_folder, err.text);
+    close(opened.dir);
+    close(opened.lock);
+    close(root);
+}
+
+RESTORE_TEST(the_session_of_a_person_is_not_taken_for_the_work_of_an_agent) {
+    task_id task = queued();
+    write_taken_spec(task, 1);
+    left_over(task, 1, ADOPTED_ALIVE, NULL);
+    kit_restart(&kit);
+    go_on();
+    fake_report_started(key_of(task, 1));
+    kit_wait_state(&kit, task, TASK_RUNNING);
+    end_with(task, 1, 0);
+    kit_wait_state(&kit, task, TASK_HELD);
+    assert_int_equal(kit_view(&kit, task).hold, HOLD_TAKEN);
     assert_int_equal(fake_start_count(), 0);
 }
 

@@ -46,6 +46,7 @@ static const struct member unseen[] = {
     MEMBER(lender),
     MEMBER(borrowed),
     MEMBER(ready_clock),
+    MEMBER(escalation), /* a step changes the state as well */
     MEMBER(depends_on),
     MEMBER(depends_on_count),
     MEMBER(resources),

@@ -64,3 +64,27 @@ TEST(a_note_that_cannot_be_read_is_no_token) {
     assert_int_equal(engine_access_count(&kit.engine), 0);
     part_kit_free(&kit);
 }
+
+TEST(a_session_with_a_key_has_no_token_and_comes_back) {
+    struct part_kit kit;
+    char token[ACCESS_TOKEN_SIZE], id[ACCESS_ID_SIZE];
+    struct engine_access draft = { .name = (char *)(uintptr_t) "dashboard",
+                                   .scope = ACCESS_SUBMIT,
+                                   .session = true,
+                                   .has_key = true,
+                                   .key = { 4, 1, 2, 255 },
+                                   .expires_at = TIME_NEVER };
+    part_kit_new(&kit, &access_part, PART_access);
+    assert_int_equal(engine_add_access(&kit.engine, &draft, token, id, NULL), 0);
+    assert_string_equal(token, "");
+    part_kit_step(&kit, STEP_UNLOAD);
+    assert_null(engine_find_page(&kit.engine, id));
+    part_kit_load_note(&kit);
+    const struct engine_access *page = engine_find_page(&kit.engine, id);
+    assert_non_null(page);
+    assert_true(page->session);
+    assert_memory_equal(page->key, draft.key, sizeof(draft.key));
+    engine_end_access(&kit.engine, id, "me");
+    assert_null(engine_find_page(&kit.engine, id));
+    part_kit_free(&kit);
+}

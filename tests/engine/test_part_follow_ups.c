@@ -69,6 +69,19 @@ TEST(the_next_attempt_gets_the_message_and_no_other_one) {
     part_kit_free(&kit);
 }
 
+TEST(a_person_who_takes_the_task_over_leaves_the_message_to_the_agent) {
+    struct part_kit kit;
+    begin(&kit);
+    assert_int_equal(part_kit_apply(&kit, FACT_TAKE, 1), 0);
+    (void)part_kit_decide(&kit);
+    assert_false(has_message(&kit));
+    end_run(&kit, OUTCOME_TAKEN);
+    assert_int_equal(part_kit_apply(&kit, FACT_RELEASE, 1), 0);
+    (void)part_kit_decide(&kit);
+    assert_true(has_message(&kit));
+    part_kit_free(&kit);
+}
+
 TEST(an_attempt_that_may_not_have_read_it_leaves_it_to_the_next) {
     static const enum outcome unread[] = { OUTCOME_LOST, OUTCOME_LAUNCH, OUTCOME_LIMITED,
                                            OUTCOME_NEW_SESSION };

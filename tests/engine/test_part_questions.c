@@ -1,5 +1,6 @@
 /* test_part_questions.c: the life of a question, without the rest of the engine. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/questions.h"
@@ -364,5 +365,43 @@ TEST(a_canceled_task_has_no_question) {
     turn(&kit);
     assert_null(engine_question(&kit.engine, 1));
     assert_int_equal(engine_question_count(&kit.engine), 0);
+    part_kit_free(&kit);
+}
+
+/* Asks, and the run gets the default at the deadline. */
+static int ask_in_vain(struct part_kit *kit, unsigned number) {
+    char text[32];
+    (void)snprintf(text, sizeof(text), "Is it %u?", number);
+    int r = ask(kit, text, SECONDS(1), "no");
+    if (r < 0)
+        return r;
+    pass(kit, SECONDS(2));
+    engine_use_answer(&kit->engine, 1);
+    return r;
+}
+
+TEST(a_run_that_asks_in_a_loop_is_refused_until_a_person_has_answered) {
+    struct part_kit kit;
+    begin(&kit);
+    for (unsigned i = 1; i <= 10; i++)
+        assert_int_equal(ask_in_vain(&kit, i), 0);
+    unsigned events = part_log.events;
+    assert_int_equal(ask_in_vain(&kit, 11), -EBUSY);
+    assert_int_equal(part_log.events, events);
+    part_kit_step(&kit, STEP_UNLOAD);
+    part_kit_load_note(&kit);
+    part_kit_step(&kit, STEP_LOADED);
+    assert_int_equal(ask_in_vain(&kit, 12), -EBUSY);
+    part_kit_free(&kit);
+
+    begin(&kit);
+    for (unsigned i = 1; i <= 9; i++)
+        assert_int_equal(ask_in_vain(&kit, i), 0);
+    assert_int_equal(ask(&kit, "Are you there?", 0, NULL), 0);
+    assert_int_equal(engine_answer(&kit.engine, 1, "yes", "ann", NULL), 0);
+    engine_use_answer(&kit.engine, 1);
+    for (unsigned i = 1; i <= 10; i++)
+        assert_int_equal(ask_in_vain(&kit, i), 0);
+    assert_int_equal(ask_in_vain(&kit, 11), -EBUSY);
     part_kit_free(&kit);
 }

@@ -11,10 +11,8 @@ static void print_name(struct strbuf *out, const char *label, const struct symbo
 
 void order_print(const struct order *o, const struct symbol_table *symbols, struct strbuf *out) {
     static const char *const kinds[] = {
-        [ORDER_START] = "start",
-        [ORDER_STOP] = "stop",
-        [ORDER_CHANGE] = "change",
-        [ORDER_GROUP] = "group",
+        [ORDER_START] = "start",       [ORDER_STOP] = "stop",   [ORDER_CHANGE] = "change",
+        [ORDER_ESCALATE] = "escalate", [ORDER_GROUP] = "group",
     };
     strbuf_puts(out, kinds[o->kind]);
     if (o->kind == ORDER_GROUP) {
@@ -31,6 +29,11 @@ void order_print(const struct order *o, const struct symbol_table *symbols, stru
         strbuf_printf(out, " score=%" PRId32, o->score);
         if (o->lender)
             strbuf_printf(out, " lender=%" PRIu64, o->lender);
+    }
+    if (o->kind == ORDER_ESCALATE) {
+        strbuf_printf(out, " step=%" PRIu32 " failures=%" PRIu32, o->step, o->failures);
+        print_name(out, "agent", symbols, o->agent);
+        print_name(out, "instead_of", symbols, o->instead_of);
     }
     if (o->kind == ORDER_CHANGE)
         strbuf_printf(out, " %s->%s", task_state_name(o->from), task_state_name(o->to));

@@ -82,7 +82,7 @@ TEST(the_list_is_whole_and_the_same_each_time) {
         assert_true(json_is_object(kit_at(tool, "inputSchema|properties")));
         assert_true(json_is_boolean(kit_at(tool, "annotations|readOnlyHint")));
     }
-    assert_int_equal(i, 13);
+    assert_int_equal(i, 14);
 }
 
 /* --- calls ----------------------------------------------------------------------------------- */

@@ -78,6 +78,13 @@ static void compare_spec(struct comparison *x, const struct task_spec *a,
     CHECK(x, a, b, run_unlimited);
     CHECK(x, a, b, lender);
     CHECK(x, a, b, borrowed);
+    CHECK(x, a, b, escalation.count);
+    CHECK(x, a, b, escalation.after);
+    CHECK(x, a, b, escalation.step);
+    CHECK(x, a, b, escalation.own_agent);
+    CHECK(x, a, b, escalation.failed);
+    for (unsigned i = 0; i < ESCALATE_MAX; i++)
+        CHECK(x, a, b, escalation.agents[i]);
     CHECK(x, a, b, depends_on_count);
     CHECK(x, a, b, resource_count);
 }
@@ -89,10 +96,11 @@ static void compare_run(struct comparison *x, const struct run *a, const struct 
     CHECK(x, a, b, key_count);
     CHECK(x, a, b, children_unknown);
     CHECK(x, a, b, started_at);
-    if (a->phase != PHASE_DRAINING) /* then its tokens are settled */
+    if (a->phase != PHASE_DRAINING) { /* then its tokens are settled */
         CHECK(x, a, b, reported);
-    if (a->phase != PHASE_DRAINING)
         CHECK(x, a, b, money);
+        CHECK(x, a, b, expected);
+    }
     for (unsigned i = 0; i < a->key_count && x->same; i++) {
         const struct key *ka = key_at(x->a, a->keys[i]), *kb = key_at(x->b, b->keys[i]);
         CHECK(x, ka, kb, kind);

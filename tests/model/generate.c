@@ -147,6 +147,25 @@ static void fill_state(struct generator *g, struct task_spec *s, time_ms now) {
     }
 }
 
+/* A list of its own, perhaps with agents that are added later or never; perhaps some steps up. */
+static void fill_escalation(struct generator *g, struct task_spec *s) {
+    struct escalation_spec *x = &s->escalation;
+    if (generate_chance(g, 50)) {
+        unsigned count = (unsigned)between(g, 1, 3);
+        for (unsigned i = 0; i < count; i++)
+            x->agents[x->count++] =
+                generate_chance(g, 20) ? 0 : g->names.agents[rng_below(&g->rng, WORLD_AGENTS)];
+    }
+    if (generate_chance(g, 60))
+        x->after = (uint16_t)ONE_OF(g, 1, 1, 2, 2, 3, ESCALATE_NEVER);
+    if (!generate_chance(g, 15))
+        return;
+    x->step = (uint16_t)between(g, 0, 2);
+    x->failed = (uint16_t)between(g, 0, 2);
+    if (x->step > 0)
+        x->own_agent = some_name(g, g->names.agents, g->agents, 80);
+}
+
 static void fill_wishes(struct generator *g, struct task_spec *s) {
     s->kind = some_name(g, g->names.kinds, g->kinds, 70);
     s->agent = some_name(g, g->names.agents, g->agents, g->roster ? 20 : 50);
@@ -161,6 +180,8 @@ static void fill_wishes(struct generator *g, struct task_spec *s) {
     s->until = generate_chance(g, 40) ? g->policy.until : (enum until)rng_below(&g->rng, UNTIL_MAX);
     s->retry_max = generate_chance(g, 85) ? -1 : (int32_t)between(g, 0, 3);
     s->priority = generate_chance(g, 60) ? 100 : (int32_t)between(g, 98, 102);
+    if (generate_chance(g, 30))
+        fill_escalation(g, s);
 }
 
 void generate_applied_task(struct generator *g, const struct model *m) {
@@ -269,6 +290,7 @@ static void draw_tokens(struct generator *g, const struct model *m) {
     fact.tokens =
         generate_chance(g, 90) ? between(g, 0, generate_chance(g, 50) ? 3000 : 20000) : -1;
     fact.money = generate_chance(g, 60) ? between(g, 0, 3000) : -1;
+    fact.expected = generate_chance(g, 30) ? between(g, 1, 4000) : 0;
     if (some_run(g, m, LIVE, &fact))
         generate_applied(g, fact);
 }
@@ -294,7 +316,7 @@ static void draw_ended(struct generator *g, const struct model *m) {
         OUTCOME_LIMITED,     OUTCOME_CLOSED,   OUTCOME_BUDGET,     OUTCOME_LOST,
         OUTCOME_CANCELED,    OUTCOME_CONFLICT, OUTCOME_UNFINISHED, OUTCOME_UNMERGED,
         OUTCOME_NEW_SESSION, OUTCOME_STUCK,    OUTCOME_DENIED,     OUTCOME_ASKED,
-        OUTCOME_PENDING,
+        OUTCOME_PENDING,     OUTCOME_TAKEN,
     };
     struct fact fact = { .kind = FACT_RUN_ENDED };
     fact.ended.outcome = outcomes[rng_below(&g->rng, ARRAY_SIZE(outcomes))];
@@ -338,6 +360,8 @@ static void draw_asked(struct generator *g, const struct model *m) {
         { FACT_PROBE, ANY, 5 },
         { FACT_UNANSWERED, BIT(HELD) | BIT(WAITING), 3 },
         { FACT_MARKED, WAITS, 3 },
+        { FACT_CANDIDATES, WAITS, 4 },
+        { FACT_TAKE, ANY, 6 },
     };
     unsigned total = 0, i = 0;
     for (size_t k = 0; k < ARRAY_SIZE(asked); k++)
@@ -359,12 +383,16 @@ static void draw_asked(struct generator *g, const struct model *m) {
         fact.sling.agent = some_name(g, g->names.agents, g->agents, 60);
         fact.sling.limiter = some_name(g, g->names.limiters, g->limiters, 40);
     }
+    if (fact.kind == FACT_RETRY || fact.kind == FACT_AGAIN || fact.kind == FACT_CLEAR)
+        fact.own_agent = generate_chance(g, 30);
     if (fact.kind == FACT_PRIORITY)
         fact.priority = (int32_t)between(g, 95, 105);
     if (fact.kind == FACT_ARTIFACT)
         fact.artifact_present = generate_chance(g, 75);
     if (fact.kind == FACT_PROBE)
         fact.probe_open = generate_chance(g, 80);
+    if (fact.kind == FACT_CANDIDATES)
+        fact.candidates = (enum candidates)rng_below(&g->rng, CANDIDATES_MAX);
     if (fact.kind == FACT_DEPENDENCIES) {
         task_id *items = arena_alloc(&g->history->arena, 3 * sizeof(task_id));
         fact.dependencies.count = some_tasks(g, m, fact.task, items, 3);

@@ -241,6 +241,13 @@ static void fill_failover(struct generator *g, struct agent_spec *spec) {
     }
 }
 
+static void fill_escalate(struct generator *g, struct agent_spec *spec) {
+    unsigned count = (unsigned)between(g, 1, 3);
+    for (unsigned i = 0; i < count; i++)
+        spec->escalate[spec->escalate_count++] =
+            generate_chance(g, 20) ? 0 : g->names.agents[rng_below(&g->rng, WORLD_AGENTS)];
+}
+
 struct agent_spec generate_agent(struct generator *g, unsigned index) {
     bool limited = g->limiters > 0 && generate_chance(g, 50);
     struct agent_spec spec = {
@@ -257,6 +264,9 @@ struct agent_spec generate_agent(struct generator *g, unsigned index) {
     };
     if (generate_chance(g, 40))
         fill_failover(g, &spec);
+    if (generate_chance(g, 40))
+        fill_escalate(g, &spec);
+    spec.escalate_after = (uint32_t)ONE_OF(g, 0, 1, 1, 2, 2, 3, ESCALATE_NEVER);
     return spec;
 }
 

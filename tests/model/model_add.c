@@ -50,6 +50,9 @@ static int check(const struct model *m, const struct task_spec *spec, struct err
         return error_set(err, -ENOENT, "the kind was never told");
     if (spec->agent && !model_agent(m, spec->agent))
         return error_set(err, -ENOENT, "the agent was never told");
+    const struct escalation_spec *x = &spec->escalation;
+    if (x->step > 0 && x->own_agent && !model_agent(m, x->own_agent))
+        return error_set(err, -ENOENT, "its own agent is not known");
     if (spec->limiter && !model_limiter(m, spec->limiter))
         return error_set(err, -ENOENT, "the limiter was never told");
     if (model_dependencies_close_a_circle(m, spec->id, spec->depends_on, spec->depends_on_count))
@@ -126,7 +129,9 @@ int model_apply_added(struct model *m, const struct task_spec *spec, struct erro
     t->s.resources = NULL;
     if (spec->state == TASK_READY)
         t->s.state = TASK_WAITING;
-    if (spec->state != TASK_HELD)
+    bool may_be_taken =
+        spec->state == TASK_WAITING || spec->state == TASK_READY || task_state_is_live(spec->state);
+    if (spec->state != TASK_HELD && !(may_be_taken && spec->hold == HOLD_TAKEN))
         t->s.hold = HOLD_NONE;
     t->openings = spec->breaker_openings;
     if (spec->state != TASK_DRAFT && !task_state_is_final(spec->state))

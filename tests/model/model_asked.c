@@ -23,6 +23,7 @@ static int sling(struct model *m, struct model_task *t, const struct sling_spec 
         || (reported->limiter && !model_limiter(m, reported->limiter)))
         return error_set(err, -ENOENT, "the agent or limiter was never told");
     if (reported->renames) {
+        model_own_agent_again(t);
         t->s.agent = reported->agent;
         t->s.limiter = reported->limiter;
     }
@@ -33,7 +34,8 @@ static int sling(struct model *m, struct model_task *t, const struct sling_spec 
 static int hold(struct model *m, struct model_task *t, const struct fact *fact, struct error *err) {
     if (!is_waiting_or_ready(t) && t->s.state != TASK_HELD)
         return refuse(t, err);
-    model_hold(m, t, fact->marker ? HOLD_MARKER : HOLD_PERSON, fact->until, REASON_HELD);
+    enum hold hold = fact->marker ? HOLD_MARKER : HOLD_PERSON;
+    model_hold(m, t, model_is_taken(t) ? HOLD_TAKEN : hold, fact->until, REASON_HELD);
     return 0;
 }
 
@@ -50,17 +52,20 @@ static int spent(struct model *m, struct model_task *t, struct error *err) {
     bool known = t->s.hold == HOLD_BUDGET && t->s.not_before == 0;
     if (t->s.state == TASK_HELD
         && (known || t->s.hold == HOLD_PERSON || t->s.hold == HOLD_QUESTION
-            || t->s.hold == HOLD_CHECK || model_is_held_for_people(t)))
+            || t->s.hold == HOLD_CHECK || t->s.hold == HOLD_CANDIDATES || model_is_taken(t)
+            || model_is_held_for_people(t)))
         return 1;
     model_hold(m, t, HOLD_BUDGET, 0, REASON_SPENT);
     return 0;
 }
 
-static int clear(struct model *m, struct model_task *t, struct error *err) {
+static int clear(struct model *m, struct model_task *t, bool own_agent, struct error *err) {
     if (!is_waiting_or_ready(t) && t->s.state != TASK_HELD)
         return refuse(t, err);
     model_drop_counters(t);
     model_change(m, t, TASK_DRAFT, REASON_CLEARED);
+    if (own_agent)
+        model_own_agent_again(t);
     return 0;
 }
 
@@ -89,27 +94,60 @@ static void drop_missing_prerequisites(const struct model *m, struct model_task 
         t->s.parent_gate = PARENT_NONE;
 }
 
-static int retry(struct model *m, struct model_task *t, struct error *err) {
+static int retry(struct model *m, struct model_task *t, bool own_agent, struct error *err) {
     if (t->s.state != TASK_FAILED && t->s.state != TASK_CANCELED)
         return refuse(t, err);
     model_drop_counters(t);
+    if (own_agent)
+        model_own_agent_again(t);
     drop_missing_prerequisites(m, t);
     model_change(m, t, TASK_WAITING, REASON_RETRIED);
     return 0;
 }
 
-static int again(struct model *m, struct model_task *t, struct error *err) {
+static int again(struct model *m, struct model_task *t, bool own_agent, struct error *err) {
     if (t->s.state != TASK_DONE)
         return refuse(t, err);
+    if (own_agent)
+        model_own_agent_again(t);
     model_raise_iteration(m, t);
     model_change(m, t, TASK_WAITING, REASON_AGAIN);
     return 0;
 }
 
-static int approve(struct model *m, struct model_task *t, struct error *err) {
-    if (!model_is_held_for_people(t))
+/* docs/rules.md, 4: who is taken over and does not run is queued; a run is stopped first. */
+static int take(struct model *m, struct model_task *t, struct error *err) {
+    enum task_state state = t->s.state;
+    bool had_run = state == TASK_DONE || state == TASK_FAILED || state == TASK_CANCELED;
+    if (model_has_run(t)) {
+        if (model_is_taken(t) || t->run.stop != STOP_NONE)
+            return refuse(t, err);
+        model_order_stop(m, t, STOP_TAKE);
+        return 0;
+    }
+    if (is_waiting_or_ready(t)) {
+        if (model_is_taken(t))
+            return refuse(t, err);
+        t->s.hold = HOLD_TAKEN;
+        return 0;
+    }
+    if (!had_run && (state != TASK_HELD || t->s.hold == HOLD_CANDIDATES))
         return refuse(t, err);
-    model_change(m, t, TASK_DONE, REASON_APPROVED);
+    if (state == TASK_FAILED || state == TASK_CANCELED) {
+        model_drop_counters(t);
+        drop_missing_prerequisites(m, t);
+    }
+    if (state == TASK_DONE)
+        model_raise_iteration(m, t);
+    model_take(m, t);
+    return 0;
+}
+
+static int approve(struct model *m, struct model_task *t, struct error *err) {
+    bool is_taken = t->s.state == TASK_HELD && model_is_taken(t);
+    if (!is_taken && !model_is_held_for_people(t))
+        return refuse(t, err);
+    model_change(m, t, TASK_DONE, is_taken ? REASON_TAKEN : REASON_APPROVED);
     return 0;
 }
 
@@ -117,6 +155,7 @@ static int reject(struct model *m, struct model_task *t, struct error *err) {
     if (!model_is_held_for_people(t))
         return refuse(t, err);
     t->keeps_review = false;
+    model_not_accepted(m, t, REASON_REJECTED);
     model_raise_iteration(m, t);
     model_change(m, t, TASK_WAITING, REASON_REJECTED);
     return 0;
@@ -124,7 +163,7 @@ static int reject(struct model *m, struct model_task *t, struct error *err) {
 
 static int marked(struct model *m, struct model_task *t) {
     bool waits = is_waiting_or_ready(t) || t->s.state == TASK_HELD;
-    if (!waits || t->s.until != UNTIL_DONE)
+    if (!waits || t->s.until != UNTIL_DONE || model_is_taken(t))
         return 1;
     model_change(m, t, TASK_DONE, REASON_MARKED);
     return 0;
@@ -165,6 +204,21 @@ static int unanswered(struct model *m, struct model_task *t, struct error *err) 
     if (!has_asked && !is_probed)
         return refuse(t, err);
     model_change(m, t, TASK_FAILED, REASON_UNANSWERED);
+    return 0;
+}
+
+/* docs/rules.md, 4: a task that its candidates work on is held; how they end decides what follows. */
+static int candidates(struct model *m, struct model_task *t, enum candidates what,
+                      struct error *err) {
+    bool waits_for_them = t->s.state == TASK_HELD && t->s.hold == HOLD_CANDIDATES;
+    if (what == CANDIDATES_WORK && is_waiting_or_ready(t))
+        model_hold(m, t, HOLD_CANDIDATES, 0, REASON_CANDIDATES);
+    else if (what == CANDIDATES_REVIEW && (waits_for_them || is_waiting_or_ready(t)))
+        model_hold(m, t, HOLD_REVIEW, 0, REASON_REVIEW);
+    else if (what == CANDIDATES_NONE && waits_for_them)
+        model_change(m, t, TASK_FAILED, REASON_CANDIDATES);
+    else
+        return refuse(t, err);
     return 0;
 }
 
@@ -245,13 +299,13 @@ int model_apply_asked(struct model *m, const struct fact *fact, struct error *er
     if (fact->kind == FACT_SPENT)
         return spent(m, t, err);
     if (fact->kind == FACT_CLEAR)
-        return clear(m, t, err);
+        return clear(m, t, fact->own_agent, err);
     if (fact->kind == FACT_CANCEL)
         return cancel(m, t);
     if (fact->kind == FACT_RETRY)
-        return retry(m, t, err);
+        return retry(m, t, fact->own_agent, err);
     if (fact->kind == FACT_AGAIN)
-        return again(m, t, err);
+        return again(m, t, fact->own_agent, err);
     if (fact->kind == FACT_APPROVE)
         return approve(m, t, err);
     if (fact->kind == FACT_REJECT)
@@ -268,6 +322,10 @@ int model_apply_asked(struct model *m, const struct fact *fact, struct error *er
         return marked(m, t);
     if (fact->kind == FACT_UNANSWERED)
         return unanswered(m, t, err);
+    if (fact->kind == FACT_TAKE)
+        return take(m, t, err);
+    if (fact->kind == FACT_CANDIDATES)
+        return candidates(m, t, fact->candidates, err);
     if (fact->kind == FACT_ARTIFACT)
         t->s.artifact_missing = !fact->artifact_present;
     if (fact->kind == FACT_PROBE)

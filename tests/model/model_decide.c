@@ -127,6 +127,39 @@ static struct model_task *first_startable(struct model *m, sym roster_agent) {
     return found;
 }
 
+/* Rules, 3: those that are taken over come before all others, by number, if no gate stops them. */
+static struct model_task *next_taken(struct model *m, task_id after) {
+    struct model_task *next = NULL;
+    for (size_t i = 0; i < m->tasks_count; i++) {
+        struct model_task *t = &m->tasks[i];
+        if (t->s.state == TASK_READY && model_is_taken(t) && t->s.id > after
+            && (!next || t->s.id < next->s.id))
+            next = t;
+    }
+    return next;
+}
+
+static void start_taken(struct model *m) {
+    struct model_block block;
+    struct model_task *t;
+    if (model_has_roster(m))
+        m->claim.task = 0;
+    for (task_id after = 0; (t = next_taken(m, after));) {
+        after = t->s.id;
+        if (!model_has_roster(m)) {
+            if (!model_stopped(m, t, model_runner(m, t), &block))
+                start(m, t, model_runner(m, t), 0);
+            continue;
+        }
+        for (size_t i = 0; i < m->agents_count && t->s.state == TASK_READY; i++) {
+            sym agent = m->agents[i].id;
+            if (model_is_idle(m, &m->agents[i]) && (!t->s.agent || t->s.agent == agent)
+                && !model_stopped(m, t, agent, &block))
+                start(m, t, agent, 0);
+        }
+    }
+}
+
 static void start_without_roster(struct model *m) {
     struct model_task *t;
     model_claim_update(m);
@@ -170,6 +203,7 @@ const struct order *model_decide(struct model *m, size_t *ret_count) {
     struct extra_tick before;
     begin_tick(m, &before);
     m->frozen = model_totals(m);
+    start_taken(m);
     if (model_has_roster(m))
         start_roster(m);
     do {

@@ -16,6 +16,7 @@ struct model_run {
     sym agent, limiter;
     time_ms started_at;
     int64_t reported, money; /* so far; money -1: unknown */
+    int64_t expected;        /* money; 0: unknown */
     bool has_reported;
     enum stop_request stop;     /* the higher one wins */
     bool had_roots, had_review; /* before the order, for its refusal */
@@ -181,6 +182,8 @@ bool model_is_draining(const struct model_task *t);
 bool model_has_run(const struct model_task *t); /* live and not draining */
 void model_push(struct model *m, const struct order *order);
 void model_change(struct model *m, struct model_task *t, enum task_state to, enum reason reason);
+bool model_is_taken(const struct model_task *t);
+void model_take(struct model *m, struct model_task *t); /* queues it for the person who takes it */
 void model_hold(struct model *m, struct model_task *t, enum hold hold, time_ms until,
                 enum reason reason);
 bool model_is_held_for_people(const struct model_task *t); /* for review, or to be closed */
@@ -205,6 +208,10 @@ bool model_dependencies_close_a_circle(const struct model *m, task_id id, const 
 
 /* model_run.c */
 int model_apply_run(struct model *m, const struct fact *fact, struct error *err);
+
+/* model_escalate.c */
+void model_not_accepted(struct model *m, struct model_task *t, enum reason reason);
+void model_own_agent_again(struct model_task *t);
 
 /* model_limiter.c */
 bool model_limiter_open(const struct model *m, sym limiter); /* regardless of its hours */

@@ -107,9 +107,11 @@ static void ended_by_outcome(struct model *m, struct model_task *t, const struct
         ended_ok(m, t);
         break;
     case OUTCOME_UNFINISHED:
+        model_not_accepted(m, t, REASON_ITERATE);
         ended_unfinished(m, t, REASON_RESTARTS);
         break;
     case OUTCOME_INVALID:
+        model_not_accepted(m, t, REASON_VALIDATION);
         ended_unfinished(m, t, REASON_VALIDATION);
         break;
     case OUTCOME_FAILED:
@@ -161,6 +163,9 @@ static void ended_by_outcome(struct model *m, struct model_task *t, const struct
     case OUTCOME_PENDING:
         model_hold(m, t, HOLD_CHECK, 0, REASON_PENDING);
         break;
+    case OUTCOME_TAKEN:
+        model_hold(m, t, HOLD_TAKEN, 0, REASON_TAKEN);
+        break;
     case OUTCOME_MAX:
         break;
     }
@@ -197,6 +202,8 @@ static bool ended_by_stop(struct model *m, struct model_task *t, enum outcome ou
         model_change(m, t, TASK_INVALIDATED, REASON_INVALIDATED);
     else if (t->run.stop == STOP_CANCEL && outcome != OUTCOME_OK)
         model_change(m, t, TASK_CANCELED, REASON_CANCELED);
+    else if (t->run.stop == STOP_TAKE && outcome != OUTCOME_OK)
+        model_take(m, t);
     else
         return false;
     return true;
@@ -221,6 +228,8 @@ static bool apply_agent(struct model *m, sym agent, const struct fact *fact) {
     enum outcome outcome = fact->ended.outcome;
     if (!agent || (outcome == OUTCOME_LAUNCH && m->policy.launch_is_failed))
         return false;
+    if (outcome == OUTCOME_TAKEN)
+        return false; /* a person ended it */
     if (outcome == OUTCOME_LAUNCH && fact->ended.before_agent)
         return false; /* nothing is known of the agent */
     struct model_breaker *b = model_breaker(m, agent);
@@ -255,6 +264,10 @@ static void run_ended(struct model *m, struct model_task *t, const struct fact *
     if (ended_by_stop(m, t, outcome))
         return;
     t->run.stop = STOP_NONE;
+    if (model_is_taken(t)) { /* however it ended */
+        model_hold(m, t, HOLD_TAKEN, 0, REASON_TAKEN);
+        return;
+    }
     t->pause = fact->ended.pause;
     ended_by_outcome(m, t, fact, agent_is_closed);
 }
@@ -295,12 +308,14 @@ static void order_refused(struct model *m, struct model_task *t) {
 }
 
 /* Tokens and money only rise: a lower number is an old message. */
-static void run_tokens(struct model_task *t, int64_t tokens, int64_t money) {
+static void run_tokens(struct model_task *t, int64_t tokens, int64_t money, int64_t expected) {
     if (tokens > t->run.reported)
         t->run.reported = tokens;
     t->run.has_reported |= tokens >= 0;
     if (money > t->run.money)
         t->run.money = money;
+    if (expected > 0)
+        t->run.expected = expected;
 }
 
 static int run_phase(struct model *m, struct model_task *t, enum run_phase phase) {
@@ -334,7 +349,7 @@ int model_apply_run(struct model *m, const struct fact *fact, struct error *err)
     else if (fact->kind == FACT_RUN_PHASE)
         return run_phase(m, t, fact->phase);
     else if (fact->kind == FACT_RUN_TOKENS)
-        run_tokens(t, fact->tokens, fact->money);
+        run_tokens(t, fact->tokens, fact->money, fact->expected);
     else if (fact->kind == FACT_RUN_LIMITED)
         return run_limited(m, t, fact);
     else if (t->s.state != TASK_STARTING)

@@ -112,8 +112,10 @@ static int64_t money_charge_of_project(const struct model *m, const struct model
     int64_t sum = p->external * estimate;
     for (size_t i = 0; i < m->tasks_count; i++) {
         const struct model_task *t = &m->tasks[i];
-        if (t->s.project == p->spec.id && model_has_run(t))
-            sum += t->run.money > estimate ? t->run.money : estimate;
+        if (t->s.project != p->spec.id || !model_has_run(t))
+            continue;
+        int64_t likely = t->run.expected > 0 && !document ? t->run.expected : estimate;
+        sum += t->run.money > likely ? t->run.money : likely;
     }
     return sum;
 }

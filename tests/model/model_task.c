@@ -13,6 +13,10 @@ bool model_has_run(const struct model_task *t) {
     return task_state_is_live(t->s.state) && !model_is_draining(t);
 }
 
+bool model_is_taken(const struct model_task *t) {
+    return t->s.hold == HOLD_TAKEN;
+}
+
 /* --- changes --------------------------------------------------------------------------------- */
 
 void model_push(struct model *m, const struct order *order) {
@@ -43,6 +47,11 @@ static void change(struct model *m, struct model_task *t, struct order order) {
     order.from = t->s.state;
     order.attempt = t->s.attempt;
     order.iteration = t->s.iteration;
+    /* Who is taken over stays so from the queue to the end of its run. */
+    bool may_stay_taken = order.to == TASK_WAITING || order.to == TASK_READY
+                          || order.to == TASK_STARTING || order.to == TASK_RUNNING;
+    if (model_is_taken(t) && order.from != TASK_HELD && may_stay_taken)
+        order.hold = HOLD_TAKEN;
     t->s.state = order.to;
     t->s.hold = order.hold;
     t->s.not_before = order.until;
@@ -68,6 +77,11 @@ void model_change(struct model *m, struct model_task *t, enum task_state to, enu
         look(m, t);
 }
 
+void model_take(struct model *m, struct model_task *t) {
+    change(m, t, (struct order){ .to = TASK_WAITING, .hold = HOLD_TAKEN, .reason = REASON_TAKEN });
+    look(m, t);
+}
+
 void model_hold(struct model *m, struct model_task *t, enum hold hold, time_ms until,
                 enum reason reason) {
     struct order order = { .to = TASK_HELD, .hold = hold, .until = until, .reason = reason };
@@ -85,6 +99,11 @@ void model_order_stop(struct model *m, struct model_task *t, enum stop_request s
         [STOP_CANCEL] = REASON_CANCELED,
         [STOP_INVALIDATE] = REASON_INVALIDATED,
         [STOP_ORPHAN] = REASON_ORPHANED,
+        [STOP_TAKE] = REASON_TAKEN,
+    };
+    static const unsigned strength[] = {
+        [STOP_NONE] = 0,       [STOP_TAKE] = 1,   [STOP_CANCEL] = 2,
+        [STOP_INVALIDATE] = 3, [STOP_ORPHAN] = 4,
     };
     if (t->run.stop == STOP_NONE)
         model_push(m, &(struct order){
@@ -96,7 +115,7 @@ void model_order_stop(struct model *m, struct model_task *t, enum stop_request s
                           .to = t->s.state,
                           .reason = reasons[stop],
                       });
-    if (stop > t->run.stop)
+    if (strength[stop] > strength[t->run.stop])
         t->run.stop = stop;
 }
 

@@ -111,6 +111,12 @@ static void put_task(struct strbuf *out, const struct symbol_table *symbols,
     if (s->failures || s->launch_failures || s->losses || s->restarts)
         strbuf_printf(out, " failures=%u/%u/%u/%u openings=%u", s->failures, s->launch_failures,
                       s->losses, s->restarts, s->breaker_openings);
+    const struct escalation_spec *x = &s->escalation;
+    for (unsigned i = 0; i < x->count; i++)
+        strbuf_printf(out, " escalate=%s", x->agents[i] ? symbol_name(symbols, x->agents[i]) : ":");
+    if (x->after || x->step || x->failed)
+        strbuf_printf(out, " after=%u step=%u failed=%u", x->after, x->step, x->failed);
+    put_name(out, symbols, "own_agent", x->own_agent);
 }
 
 static void put_project(struct strbuf *out, const struct symbol_table *symbols,
@@ -145,6 +151,10 @@ static bool put_world(struct strbuf *out, const struct symbol_table *symbols,
         put_name(out, symbols, "limiter", f->agent.limiter);
         for (unsigned i = 0; i < f->agent.failover_count; i++)
             put_name(out, symbols, "failover", f->agent.failover[i]);
+        for (unsigned i = 0; i < f->agent.escalate_count; i++)
+            strbuf_printf(out, " escalate=%s",
+                          f->agent.escalate[i] ? symbol_name(symbols, f->agent.escalate[i]) : ":");
+        put_amount(out, "escalate_after", f->agent.escalate_after);
         put_flag(out, "roster", f->agent.roster);
         put_flag(out, "idle", f->agent.idle);
         put_flag(out, "hours", f->agent.hours);

@@ -15,6 +15,7 @@ bool stored_task_read(const struct core *core, task_id task, struct stored_task 
         return false;
     ret->tokens = view.tokens;
     ret->money = view.money;
+    ret->expected = view.expected;
     ret->spec.depends_on_count =
         core_task_depends(core, task, ret->depends_on, ARRAY_SIZE(ret->depends_on));
     ret->spec.resource_count =
@@ -37,12 +38,13 @@ void rebuild_task(struct rebuilder *rb, const struct stored_task *row) {
     spec.depends_on = row->depends_on;
     spec.resources = row->resources;
     rebuild_apply(rb, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
-    if (row->tokens >= 0 || row->money >= 0)
+    if (row->tokens >= 0 || row->money >= 0 || row->expected > 0)
         rebuild_apply(rb, (struct fact){ .kind = FACT_RUN_TOKENS,
                                          .task = spec.id,
                                          .attempt = spec.attempt,
                                          .tokens = row->tokens,
-                                         .money = row->money });
+                                         .money = row->money,
+                                         .expected = row->expected });
 }
 
 /* --- the world ------------------------------------------------------------------------------- */

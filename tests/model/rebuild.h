@@ -17,6 +17,7 @@ struct stored_task {
     task_id depends_on[8];
     sym resources[8];
     int64_t tokens, money; /* reported by its live run; -1: none */
+    int64_t expected;      /* cost of its live run; 0: unknown */
 };
 
 /* False: the core does not know it. */

@@ -170,6 +170,9 @@ static void map_spec(const struct game *g, const struct task_spec *from, struct 
     spec->serial = name_of(g, PHASE, from->serial);
     spec->run_agent = name_of(g, AGENT, from->run_agent);
     spec->run_limiter = name_of(g, LIMITER, from->run_limiter);
+    spec->escalation.own_agent = name_of(g, AGENT, from->escalation.own_agent);
+    for (unsigned i = 0; i < from->escalation.count; i++)
+        spec->escalation.agents[i] = name_of(g, AGENT, from->escalation.agents[i]);
 }
 
 static void map_agent(const struct game *g, struct agent_spec *spec) {
@@ -177,6 +180,8 @@ static void map_agent(const struct game *g, struct agent_spec *spec) {
     spec->limiter = name_of(g, LIMITER, spec->limiter);
     for (unsigned i = 0; i < spec->failover_count; i++)
         spec->failover[i] = name_of(g, AGENT, spec->failover[i]);
+    for (unsigned i = 0; i < spec->escalate_count; i++)
+        spec->escalate[i] = name_of(g, AGENT, spec->escalate[i]);
 }
 
 /* The same fact for the other core. */

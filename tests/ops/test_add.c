@@ -412,7 +412,7 @@ TEST(input_that_is_too_large_is_refused) {
     check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"", ",\"b\"", 127, "]}]}",
                 "'argv': expected at most 128 words, got 129");
     check_limit(&o, "{\"tasks\":[{\"argv\":[\"", "x", 65536 - 13, "\"]}]}",
-                "the task has 65537 bytes; the most are 65536");
+                "the task has 65537 bytes; maximum is 65536");
     check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"],\"env\":{\"A\":\"", "x", 32768 - 3, "\"}}]}",
                 "'env': expected at most 32768 bytes, got 32769");
     check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"],\"title\":\"", "x", 500, "\"}]}",

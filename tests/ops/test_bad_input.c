@@ -194,7 +194,7 @@ static void try_param(struct trial *t, const struct op_param *p) {
     if (p->type == OP_NUMBER && p->place != OP_IN_PATH) {
         if (p->min > INT64_MIN)
             try_number(t, p, p->min - 1);
-        if (p->max != 0)
+        if (p->max != 0 && p->max < INT64_MAX)
             try_number(t, p, p->max + 1);
     }
 }

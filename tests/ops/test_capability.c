@@ -378,7 +378,7 @@ TEST(escape_codes_in_titles_are_refused_or_harmless) {
     refused(&o, task, "/v1/tasks", "{\"tasks\":[{\"agent\":\"../../bin/sh\",\"prompt\":\"x\"}]}",
             "'agent'");
     refused(&o, task, "/v1/tasks", "{\"tasks\":[{\"agent\":\"codex\",\"prompt\":\"x\"}]}",
-            "none of those that are configured"); /* it is not configured */
+            "agent 'codex' is not configured");
 }
 
 TEST(depth_number_and_slots_of_children_have_limits) {

@@ -48,6 +48,8 @@ static const struct row rows[] = {
     { "depends_on", "[]", ALL, NULL },
     { "draft", "false", ALL, NULL },
     { "env", "{\"LD_PRELOAD\":\"/tmp/x.so\"}", COMMAND, NULL },
+    { "escalate", "[\"claude\"]", ALL, NULL },
+    { "escalate_after", "1", ALL, NULL },
     { "executor", "\"local\"", COMMAND, NULL },
     { "external_id", "\"x\"", 0, NULL },
     { "failover", "\"none\"", ALL, NULL },
@@ -55,6 +57,7 @@ static const struct row rows[] = {
     { "grace_s", "1", COMMAND, NULL },
     { "hold", "false", ALL, NULL },
     { "idle_timeout_s", "1", ALL, NULL },
+    { "imports", "[\"web\"]", 0, ARGV },
     { "inside", "{\"sandbox\":\"bubblewrap\",\"root\":\"/\"}", 0, NULL },
     { "iteration", "2", COMMAND, NULL },
     { "kind", "\"plan\"", ALL, NULL },
@@ -62,6 +65,7 @@ static const struct row rows[] = {
     { "memory_mb", "100", COMMAND, NULL },
     { "merge", "\"none\"", COMMAND, NULL },
     { "meta", "{\"a\":1}", ALL, NULL },
+    { "model", "\"pro\"", ALL, "\"agent\":\"gemini\"," PLAIN },
     { "name", "\"n\"", ALL, NULL },
     { "nice", "1", COMMAND, NULL },
     { "not_before", "1", ALL, NULL },
@@ -137,7 +141,8 @@ static task_id given_run(struct ops *o) {
 static void open_roomy(struct ops *o, bool allowed) {
     ops_open(o, OPS_MEMORY, allowed ? "capability: {commands: true}\n" : NULL);
     ops_expect(o, 200, "POST", "/v1/config",
-               "{\"set\":{\"limits.runs\":50,\"capability.children\":1000}}");
+               "{\"set\":{\"limits.runs\":50,\"capability.children\":1000,"
+               "\"agents.gemini.slots\":4}}");
 }
 
 /* --- the owner ------------------------------------------------------------------------------- */
@@ -303,4 +308,215 @@ TEST(an_agent_keeps_its_children_in_its_own_folders) {
     assert_int_equal(check_file(&o, task, COMMAND_SPEC, grouped, &err), 0);
     assert_int_not_equal(check_file(&o, task, AGENT_SPEC, grouped, &err), 0);
     assert_non_null(strstr(err.text, "'group'"));
+}
+
+/* --- a run that imports ---------------------------------------------------------------------- */
+
+/* A live run whose task may import into the project `web`. */
+static task_id given_importer(struct ops *o, const char *members) {
+    task_id task = ops_add(o, members);
+    ops_turn(o);
+    fake_run_starts(task);
+    ops_turn(o);
+    return task;
+}
+
+static struct reply ask_run(struct ops *o, task_id run, const char *path, const char *body) {
+    return ops_ask_as(o, fake_run_find(run)->token, body ? "POST" : "GET", path, body);
+}
+
+static void answers(struct ops *o, task_id run, int status, const char *path, const char *body,
+                    const char *part) {
+    struct ops_trace before, after;
+    ops_trace(o, &before);
+    struct reply r = ask_run(o, run, path, body);
+    ops_trace(o, &after);
+    if (r.status != status || (part && !strstr(r.text, part)))
+        fail_msg("%s %s: %d, expected %d with '%s': %s", path, body ? body : "", r.status, status,
+                 part ? part : "", r.text);
+    if (status != 200 && memcmp(&before, &after, sizeof(before)) != 0)
+        fail_msg("%s %s was refused and has left something", path, body ? body : "");
+    reply_finish(&r);
+}
+
+static void try_import(struct ops *o, task_id run, const struct row *row, bool expected) {
+    static unsigned number;
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    number++;
+    strbuf_printf(&body,
+                  "{\"tasks\":[{\"name\":\"other\",\"external_id\":\"o%u\",%s},"
+                  "{\"%s\":%s,\"external_id\":\"e%u\",%s}]}",
+                  number, PROMPT, row->member, row->value, number, row->with ? row->with : PROMPT);
+    answers(o, run, expected ? 200 : 403, "/v1/tasks", strbuf_text(&body),
+            expected ? NULL : row->member);
+}
+
+#define IMPORTS "\"project\":\"web\",\"cwd\":\"/srv/x\",\"imports\":[\"web\"],"
+
+TEST(a_run_that_imports_sets_what_a_child_may_have_and_the_external_id) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, false);
+    task_id run = given_importer(&o, IMPORTS);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        bool is_folder = strcmp(rows[i].member, "cwd") == 0; /* that of its project */
+        if (strcmp(rows[i].member, "external_id") != 0)
+            try_import(&o, run, &rows[i], may(&rows[i], TOKEN, false) && !is_folder);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        try_import(&o, run, &(struct row){ commands[i], "[\"true\"]", 0, NULL }, false);
+}
+
+#define ISSUE(id, more) "{\"tasks\":[{\"external_id\":\"" id "\"," more PROMPT "}]}"
+
+TEST(what_is_imported_is_not_a_child) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    struct task_view t;
+    open_roomy(&o, false);
+    task_id run = given_importer(&o, IMPORTS "\"priority\":50,\"timeout_s\":1,\"tokens\":10,");
+    answers(&o, run, 200, "/v1/tasks", ISSUE("a#1", ""), "web-");
+    task_id task = engine_find_task(o.engine, "a#1", NULL);
+    assert_true(core_task(engine_core(o.engine), task, &t));
+    assert_int_equal(t.parent, 0);
+    assert_int_equal(t.priority, 100);
+    answers(&o, run, 200, "/v1/tasks", ISSUE("a#1", ""), "\"already\":true");
+    struct reply r = ops_ask(&o, "GET", "/v1/tasks/a%231", NULL, NULL);
+    assert_null(json_object_get(reply_at(&r, "spec"), "timeout_s"));
+    assert_null(json_object_get(reply_at(&r, "spec"), "cwd"));
+    reply_finish(&r);
+    /* A canceled poll does not take its issues with it. */
+    ops_expect(&o, 200, "POST", "/v1/tasks/cancel", "{\"tasks\":[\"#1\"]}");
+    assert_true(core_task(engine_core(o.engine), task, &t));
+    assert_int_not_equal(t.state, TASK_CANCELED);
+    answers(&o, run, 403, "/v1/tasks", ISSUE("a#2", ""), "canceled");
+}
+
+TEST(a_run_imports_only_with_the_right_and_into_its_projects) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, false);
+    ops_expect(&o, 200, "POST", "/v1/projects", "{\"name\":\"secret\"}");
+    ops_expect(&o, 200, "POST", "/v1/tasks",
+               "{\"tasks\":[{\"external_id\":\"s#1\",\"project\":\"secret\",\"hold\":true," ARGV
+               "}]}");
+    task_id plain = given_run(&o), run = given_importer(&o, IMPORTS);
+    answers(&o, plain, 403, "/v1/tasks", ISSUE("a#1", ""), "'external_id'");
+    answers(&o, run, 403, "/v1/tasks", ISSUE("a#1", "\"project\":\"secret\","), "'project'");
+    answers(&o, run, 403, "/v1/tasks", ISSUE("a#1", "\"depends_on\":[\"s#1\"],"), "'depends_on'");
+    answers(&o, run, 403, "/v1/tasks", ISSUE("a#1", "\"parent\":\"s#1\","), "'parent'");
+    answers(&o, run, 403, "/v1/tasks", ISSUE("a#1", "\"priority\":99,"), "'priority'");
+    answers(&o, run, 403, "/v1/tasks",
+            "{\"force\":true,\"tasks\":[{\"external_id\":\"a#1\"," PROMPT "}]}", "'force'");
+    answers(&o, run, 403, "/v1/tasks",
+            "{\"group\":\"g\",\"tasks\":[{\"external_id\":\"a#1\"," PROMPT "}]}", "'group'");
+    answers(&o, run, 403, "/v1/tasks",
+            "{\"tasks\":[{\"external_id\":\"a#1\"," PROMPT "},{" PROMPT "}]}", "'external_id'");
+    answers(&o, run, 403, "/v1/tasks/s%231", NULL, NULL);
+    answers(&o, run, 403, "/v1/tasks/s%231/edit", "{\"title\":\"mine\"}", NULL);
+    answers(&o, run, 403, "/v1/tasks/cancel", "{\"tasks\":[\"s#1\"]}", NULL);
+    answers(&o, run, 200, "/v1/tasks?state=all&external_id=s%231", NULL, "\"items\":[]");
+    answers(&o, plain, 403, "/v1/tasks/priority", "{\"tasks\":[\"s#1\"],\"priority\":200}",
+            "is not for runs");
+    /* It adds children as every run does. */
+    answers(&o, run, 200, "/v1/tasks", "{\"tasks\":[{" PROMPT "}]}", NULL);
+    answers(&o, run, 403, "/v1/tasks", "{\"tasks\":[{\"priority\":1," PROMPT "}]}", "'priority'");
+}
+
+/* Without 'project' a task would be added to the project 'default', which no list has to name. */
+TEST(a_run_that_imports_into_several_projects_names_one) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, false);
+    ops_expect(&o, 200, "POST", "/v1/projects", "{\"name\":\"docs\"}");
+    task_id both = given_importer(&o, "\"imports\":[\"web\",\"docs\"],");
+    answers(&o, both, 403, "/v1/tasks", ISSUE("a#1", ""),
+            "'project' is missing: name one of the projects that 't-1' may import into (its "
+            "member 'imports')");
+    answers(&o, both, 403, "/v1/tasks", ISSUE("a#1", "\"project\":null,"), "'project' is missing");
+    answers(&o, both, 403, "/v1/tasks",
+            "{\"tasks\":[{\"external_id\":\"a#1\",\"project\":\"docs\"," PROMPT
+            "},{\"external_id\":\"a#2\"," PROMPT "}]}",
+            "\"index\":1");
+    answers(&o, both, 200, "/v1/tasks", ISSUE("a#1", "\"project\":\"docs\","), "docs-");
+    answers(&o, both, 200, "/v1/tasks", ISSUE("a#1", "\"project\":\"web\","), "web-");
+    task_id one = given_importer(&o, "\"imports\":[\"docs\"],");
+    answers(&o, one, 200, "/v1/tasks", ISSUE("a#3", ""), "docs-");
+    answers(&o, one, 200, "/v1/tasks", ISSUE("a#4", "\"project\":null,"), "docs-");
+}
+
+TEST(a_run_changes_what_is_imported_until_it_starts) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, false);
+    task_id run = given_importer(&o, IMPORTS);
+    answers(&o, run, 200, "/v1/tasks", ISSUE("a#1", "\"hold\":true,"), NULL);
+    answers(&o, run, 200, "/v1/tasks", ISSUE("a#2", "\"hold\":true,"), NULL);
+    ops_expect(&o, 200, "POST", "/v1/tasks",
+               "{\"tasks\":[{\"title\":\"mine\",\"project\":\"web\",\"hold\":true," ARGV "}]}");
+    answers(&o, run, 200, "/v1/tasks/a%231", NULL, "\"hold\"");
+    answers(&o, run, 200, "/v1/tasks?state=all&external_id=a%231", NULL, "web-");
+    answers(&o, run, 200, "/v1/tasks/a%231/edit",
+            "{\"title\":\"t\",\"prompt\":\"p\",\"version\":0}", NULL);
+    answers(&o, run, 403, "/v1/tasks/a%231/edit", "{\"checks\":[\"id\"]}", "'checks'");
+    answers(&o, run, 403, "/v1/tasks/a%231/edit", "{\"priority\":1}", "'priority'");
+    answers(&o, run, 200, "/v1/tasks/priority", "{\"tasks\":[\"a#1\"],\"priority\":120}", NULL);
+    answers(&o, run, 403, "/v1/tasks/priority", "{\"tasks\":[\"a#1\"],\"priority\":99}",
+            "'priority'");
+    answers(&o, run, 403, "/v1/tasks/priority", "{\"tasks\":[\"a#1\"],\"to\":\"front\"}", "'to'");
+    answers(&o, run, 200, "/v1/tasks/depends", "{\"task\":\"a#1\",\"depends_on\":[\"a#2\"]}", NULL);
+    /* Tasks of the owner are out of reach, also as dependencies. */
+    answers(&o, run, 403, "/v1/tasks/depends", "{\"task\":\"a#1\",\"depends_on\":[\"#4\"]}",
+            "'depends_on'");
+    ops_expect(&o, 200, "POST", "/v1/tasks/depends", "{\"task\":\"a#1\",\"depends_on\":[\"#4\"]}");
+    answers(&o, run, 403, "/v1/tasks/depends", "{\"task\":\"a#1\",\"depends_on\":[]}",
+            "the dependency on");
+    answers(&o, run, 200, "/v1/tasks/depends", "{\"task\":\"a#1\",\"depends_on\":[\"#4\",\"a#2\"]}",
+            NULL);
+    answers(&o, run, 403, "/v1/tasks/cancel", "{\"tasks\":[\"#4\"]}", NULL);
+    answers(&o, run, 403, "/v1/tasks/#4/edit", "{\"title\":\"x\"}", NULL);
+    answers(&o, run, 403, "/v1/tasks/release", "{\"tasks\":[\"a#1\"]}", "is not for runs");
+    answers(&o, run, 403, "/v1/tasks/a%231/messages", "{\"type\":\"USER\",\"text\":\"hello\"}",
+            NULL);
+    answers(&o, run, 200, "/v1/tasks/cancel", "{\"tasks\":[\"a#1\"]}", NULL);
+    ops_expect(&o, 200, "POST", "/v1/tasks/release", "{\"tasks\":[\"a#2\"]}");
+    ops_turn(&o);
+    answers(&o, run, 403, "/v1/tasks/cancel", "{\"tasks\":[\"a#2\"]}", "has started");
+    answers(&o, run, 403, "/v1/tasks/a%232/edit", "{\"title\":\"late\"}", "has started");
+    answers(&o, run, 200, "/v1/tasks/a%232", NULL, NULL);
+}
+
+/* Tasks of schedules, and those that import, have external ids without being imported. */
+TEST(a_run_does_not_change_what_imports_or_was_scheduled) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, false);
+    task_id run = given_importer(&o, IMPORTS);
+    ops_expect(&o, 200, "POST", "/v1/schedules",
+               "{\"name\":\"poll\",\"every\":\"10m\",\"paused\":true,"
+               "\"task\":\"{\\\"argv\\\":[\\\"true\\\"]}\"}");
+    ops_expect(
+        &o, 200, "POST", "/v1/tasks",
+        "{\"tasks\":[{\"external_id\":\"poll@1\",\"project\":\"web\",\"hold\":true," ARGV
+        "},{\"external_id\":\"i#1\",\"project\":\"web\",\"hold\":true,\"imports\":[\"web\"]," ARGV
+        "}]}");
+    answers(&o, run, 403, "/v1/tasks/cancel", "{\"tasks\":[\"poll@1\"]}", NULL);
+    answers(&o, run, 403, "/v1/tasks/cancel", "{\"tasks\":[\"i#1\"]}", NULL);
+    answers(&o, run, 403, "/v1/tasks/i%231/edit", "{\"title\":\"x\"}", NULL);
+}
+
+TEST(only_the_owner_lets_a_command_import) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, false);
+    static const char good[] = "{\"tasks\":[{\"imports\":[\"web\"]," ARGV "}]}";
+    reply_expect(ops_ask_by(&o, ACCESS_SUBMIT, "/v1/tasks", good, NULL), 403, "'imports'");
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/tasks", good, NULL), 200, NULL);
+    ops_refused(&o, 400, "/v1/tasks", "{\"tasks\":[{\"imports\":[\"web\"]," PROMPT "}]}",
+                "'imports' goes with 'argv': an agent reads untrusted text, so only a command may "
+                "import");
+    ops_expect(&o, 404, "POST", "/v1/tasks", "{\"tasks\":[{\"imports\":[\"nowhere\"]," ARGV "}]}");
+}
+
+TEST(a_run_imports_after_a_restart_of_the_daemon) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char token[80];
+    ops_open(&o, OPS_SQLITE, NULL);
+    task_id run = given_importer(&o, IMPORTS);
+    (void)snprintf(token, sizeof(token), "%s", fake_run_find(run)->token);
+    ops_restart(&o);
+    reply_expect(ops_ask_as(&o, token, "POST", "/v1/tasks", ISSUE("a#1", "")), 200, "web-");
 }

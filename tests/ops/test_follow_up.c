@@ -36,7 +36,8 @@ TEST(a_message_begins_another_iteration_of_what_is_done) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o, 0);
     reply_expect(ops_ask(&o, "GET", "/v1/tasks/web-1", NULL, NULL), 200,
-                 "\"follow_up\":null,\"editable\":false,\"continuable\":true");
+                 "\"follow_up\":null,\"best_of\":null,\"candidate_of\":null,"
+                 "\"editable\":false,\"continuable\":true");
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
     reply_expect(
         ops_ask(&o, "POST", AGAIN, "{\"tasks\":[\"web-1\"],\"message\":\"go on\"}", "again-key-1"),

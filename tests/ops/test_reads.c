@@ -307,7 +307,7 @@ TEST(events_are_read_forward_back_and_of_one_task) {
     _cleanup_(reply_finish) struct reply filtered = get(&o, "/v1/events?task=6");
     assert_int_equal(reply_count(&filtered, "items"), 2);
     ops_refused(&o, 400, "/v1/events?after=1&before=5", NULL,
-                "'after' and 'before' exclude each other");
+                "'after' and 'before' cannot be used together");
 }
 
 TEST(a_log_is_found_by_task_attempt_and_stream) {
@@ -343,7 +343,7 @@ TEST(a_log_is_found_by_task_attempt_and_stream) {
                 "there is no log of attempt 1 of task '2' (any more)");
     ops_refused(&o, 404, "/v1/tasks/2/log?attempt=2", NULL, "task '2' has had no such attempt");
     ops_refused(&o, 400, "/v1/tasks/2/log?offset=1&tail=1", NULL,
-                "'offset' and 'tail' exclude each other");
+                "'offset' and 'tail' cannot be used together");
     strbuf_finish(&folder);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/engine_internal.h"
+#include "fake_executor.h"
 #include "fixture.h"
 #include "harness/test.h"
 
@@ -153,6 +154,28 @@ TEST(queries_of_one_call_run_one_after_the_other) {
     reply_finish(&r);
 }
 
+/* 'clear' reads what is stored of a task that has dependencies. */
+TEST(a_task_that_is_deleted_before_the_answer_is_not_found) {
+    _cleanup_(end) struct ops o = { 0 };
+    struct task_view t;
+    struct reply r;
+    begin(&o);
+    ops_expect(&o, 200, "POST", "/v1/tasks",
+               "{\"tasks\":[{\"name\":\"a\",\"argv\":[\"a\"],\"hold\":true},"
+               "{\"argv\":[\"b\"],\"depends_on\":[\"a\"]}]}");
+    ops_begin(&o, "/v1/tasks/clear", "{\"tasks\":[\"1\",\"2\"]}", NULL, &r);
+    ops_turn(&o);
+    assert_int_equal(held.count, 1);
+    ops_expect(&o, 200, "POST", "/v1/tasks/cancel", "{\"tasks\":[\"2\"]}");
+    ops_expect(&o, 200, "POST", "/v1/tasks/delete", "{\"tasks\":[\"2\"]}");
+    let_one_through();
+    ops_turn(&o);
+    assert_true(core_task(engine_core(o.engine), 1, &t));
+    assert_int_equal(t.state, TASK_HELD); /* all or none */
+    assert_int_equal(reply_int(&r, "error.index"), 1);
+    reply_expect(r, 404, "task '#2' was deleted meanwhile");
+}
+
 TEST(external_ids_need_no_query) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
@@ -243,6 +266,32 @@ TEST(a_read_of_a_disconnected_client_is_not_continued) {
     ops_turn(&o);
     assert_false(r.answered);
     assert_int_equal(held.count, 0);
+}
+
+/* The state is in memory and the runs are in the store. */
+TEST(a_task_that_ends_while_it_is_read_is_shown_with_the_end_of_its_run) {
+    _cleanup_(end) struct ops o = { 0 };
+    memset(&held, 0, sizeof(held));
+    ops_open(&o, OPS_MEMORY, NULL);
+    (void)ops_add(&o, "\"retries\":0,");
+    fake_run_starts(1);
+    ops_turn(&o);
+    held.late = true;
+    struct reply r;
+    ops_begin_get(&o, "/v1/tasks/t-1", &r);
+    ops_turn(&o);
+    let_one_through(); /* what was submitted */
+    ops_turn(&o);
+    let_one_through(); /* its runs: one that is live */
+    held.late = false;
+    fake_run_ends(1, 7);
+    for (int turns = 0; !r.answered && turns < 4; turns++)
+        ops_turn(&o);
+    ops_wait(&o, &r);
+    assert_string_equal(reply_text(&r, "state"), "failed");
+    assert_int_equal(reply_count(&r, "runs"), 1);
+    assert_int_equal(reply_int(&r, "runs.0.exit_code"), 7);
+    reply_finish(&r);
 }
 
 TEST(a_store_that_cannot_be_read_fails_the_call_and_nothing_else) {

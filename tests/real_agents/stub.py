@@ -229,7 +229,7 @@ class Turn:
                 Handler.window_ends = int(time.time() + float(seconds))
             reset_at = Handler.window_ends
             self.headers = self.usage_headers(int(percent), reset_at)
-        Handler.scenes.note(scene=name, rest=rest, turns=self.turns(), prompt=self.prompt()[-2000:],
+        Handler.scenes.note(scene=name, rest=rest, model=self.asked.get("model"), turns=self.turns(), prompt=self.prompt()[-2000:],
                             reset_at=reset_at or None, tokens_in=self.tokens_in if charged else 0,
                             tokens_out=OUT if charged else 0)
         if name in ("ok", "child"):
@@ -347,7 +347,8 @@ class Responses(Turn):
         self.id = f"resp_{self.number}"
 
     def is_main(self):
-        return True
+        """A title is asked for at a terminal. Other requests may have no tools, either: with a key of the provider."""
+        return bool(self.asked.get("tools")) or "User prompt:" not in self.prompt()
 
     def items(self, role):
         return [one for one in self.asked.get("input", []) if isinstance(one, dict) and one.get("role") == role]

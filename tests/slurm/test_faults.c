@@ -98,6 +98,12 @@ FAULT(a_restarted_controller_changes_nothing) {
     stage_free(stage);
 }
 
+/* A controller that forgets a job before it has started reports only that it is lost. */
+static bool has_started_or_ended(struct stage *stage, void *ctx) {
+    const struct stage_run *run = &stage->runs[*(task_id *)ctx];
+    return run->started || run->ended;
+}
+
 /* Killed while it takes jobs in and hands them out: it forgets some, and hands out others again. What a run was asked to
  * do may be cut off then; it is never done twice, and a run that says that it has ended well has done it. */
 FAULT(a_killed_controller_runs_nothing_twice) {
@@ -107,7 +113,8 @@ FAULT(a_killed_controller_runs_nothing_twice) {
         (void)snprintf(file, sizeof(file), "ran-%d", (int)task);
         cluster_start(stage, task, ARGV("/bin/sh", "-c", "echo ran >>$0", file));
         if (task % 16 == 0) {
-            stage_await_started(stage, task - 12);
+            task_id earlier = task - 12;
+            stage_await(stage, has_started_or_ended, &earlier, "the start or loss of the run");
             cluster_part("kill", "ctld");
             cluster_part("start-part", "ctld");
         }

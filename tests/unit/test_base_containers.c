@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/id_map.h"
+#include "base/id_table.h"
 #include "base/slab.h"
 #include "base/symbol_table.h"
 #include "base/timer_heap.h"
@@ -239,6 +240,57 @@ TEST(id_map_removal_of_an_unknown_key_changes_nothing) {
     map_test_check(t, 1);
     id_map_finish(&t->map);
     free(t);
+}
+
+/* ---- id_table ---- */
+
+#define TABLE_IDS 500u
+
+struct owner {
+    uint64_t id;
+    unsigned *cleared; /* NULL: not filled yet */
+};
+
+static void owner_clear(void *record) {
+    const struct owner *owner = record;
+    ++*owner->cleared;
+}
+
+TEST(id_table_finds_each_record_until_it_is_dropped) {
+    struct id_table table;
+    struct rng rng = { 11 };
+    unsigned cleared = 0, dropped = 0, present = 0;
+    struct owner *at[TABLE_IDS] = { 0 }; /* the naive copy */
+    id_table_init(&table, sizeof(struct owner), owner_clear);
+    for (int step = 0; step < 20000; step++) {
+        uint32_t i = (uint32_t)rng_below(&rng, TABLE_IDS);
+        uint64_t id = (uint64_t)i << 33 | i;
+        assert_ptr_equal(id_table_find(&table, id), at[i]);
+        if (rng_below(&rng, 2) == 0) {
+            assert_int_equal(id_table_drop(&table, id), at[i] != NULL);
+            dropped += at[i] != NULL;
+            at[i] = NULL;
+        } else {
+            struct owner *owner = id_table_find_or_make(&table, id);
+            assert_true(owner->id == id);
+            assert_ptr_equal(owner->cleared, at[i] ? &cleared : NULL);
+            owner->cleared = &cleared;
+            at[i] = owner;
+        }
+        assert_int_equal(cleared, dropped);
+    }
+    for (uint32_t i = 0; i < TABLE_IDS; i++)
+        present += at[i] != NULL;
+    assert_int_equal(table.slab.used, present);
+    id_table_finish(&table);
+    assert_int_equal(cleared, dropped + present); /* none twice */
+}
+
+TEST(id_table_that_is_zeroed_is_empty) {
+    struct id_table table = { 0 };
+    assert_null(id_table_find(&table, 1));
+    assert_false(id_table_drop(&table, 1));
+    id_table_finish(&table);
 }
 
 /* ---- symbol_table ---- */

@@ -235,7 +235,7 @@ FIXTURE_TEST(agents_that_cannot_take_over_are_refused) {
     refused("agents: {a: {failover: [codex, codex]}}\n",
             "test.yaml:1: key 'agents.a.failover': it names 'codex' twice");
     refused("agents: {a: {failover: [1, 2, 3, 4, 5, 6, 7, 8, 9]}}\n",
-            "test.yaml:1: key 'agents.a.failover': it names 9 agents, the most are 8");
+            "test.yaml:1: key 'agents.a.failover': it names 9 agents; maximum is 8");
     refused("agents:\n  a: {failover: [b]}\n  b: {failover: [codex, c]}\n  c: {failover: [a]}\n",
             "test.yaml:4: key 'agents.c.failover': 'a' leads back to 'c', which is a circle; give "
             "one of them a second name without a list, with the same adapter and limiter");

@@ -188,6 +188,27 @@ TEST(a_live_run_is_charged_what_ended_ones_cost_or_what_it_reported) {
     core_free(core);
 }
 
+TEST(a_live_run_of_an_expensive_model_is_charged_what_it_will_cost) {
+    struct core *core = core_with_a_world(false);
+    for (task_id id = 1; id <= 3; id++)
+        assert_int_equal(add(core, row(id, TASK_RUNNING)), 0);
+    ends_at_cost(core, 1, 10, 4 * DOLLAR);
+    struct fact expects = { .kind = FACT_RUN_TOKENS, .task = 2, .attempt = 1 };
+    expects.tokens = expects.money = -1;
+    expects.expected = 20 * DOLLAR;
+    apply_fact(core, expects);
+    assert_int_equal(budgets(core, PROJECT).money.reserved, 24 * DOLLAR); /* 20, and the mean */
+    assert_int_equal(budgets(core, PROJECT).money.live, 0);
+    expects.expected = 0; /* a report that expects nothing new */
+    expects.money = 7 * DOLLAR;
+    apply_fact(core, expects);
+    assert_int_equal(budgets(core, PROJECT).money.reserved, 24 * DOLLAR);
+    expects.money = 30 * DOLLAR;
+    apply_fact(core, expects);
+    assert_int_equal(budgets(core, PROJECT).money.reserved, 34 * DOLLAR);
+    core_free(core);
+}
+
 TEST(an_unknown_cost_is_in_no_mean_and_is_counted) {
     struct core *core = core_with_a_world(false);
     for (task_id id = 1; id <= 4; id++)

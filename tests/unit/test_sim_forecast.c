@@ -57,8 +57,8 @@ static void add(struct core *core, struct task_spec spec) {
 }
 
 static const struct forecast_mean means[] = {
-    { .project = WEB, .kind = FIX, .duration = MINUTES(10), .tokens = 1000 },
-    { .project = WEB, .kind = 0, .duration = MINUTES(3), .tokens = -1 },
+    { .project = WEB, .kind = FIX, .duration = MINUTES(10), .tokens = 1000, .money = 2000 },
+    { .project = WEB, .kind = 0, .duration = MINUTES(3), .tokens = -1, .money = -1 },
 };
 
 static struct forecast run_with(const struct core *core, struct forecast_options options) {
@@ -86,6 +86,22 @@ TEST(those_behind_start_when_those_before_are_over) {
     struct task_view view; /* the original is unchanged */
     assert_true(core_task(core, 1, &view));
     assert_int_equal(view.state, TASK_READY);
+    forecast_finish(&f);
+    core_free(core);
+}
+
+/* One is used up by the second run, and free again when the first leaves the window. */
+TEST(a_budget_of_money_is_used_by_what_runs_cost) {
+    struct core *core = core_with(1);
+    apply_fact(core, (struct fact){ .kind = FACT_BUDGET,
+                                    .budget = UNLIMITED,
+                                    .money_budget = { .is_set = true, .micro = 3000 } });
+    for (task_id id = 1; id <= 3; id++)
+        add(core, task(id, FIX)); /* 2000 each */
+    struct forecast f = run_with(core, (struct forecast_options){ 0 });
+    assert_int_equal(forecast_start(&f, 2), NOW + MINUTES(10));
+    assert_true(forecast_start(&f, 3) > NOW + HOURS(23));
+    assert_true(forecast_start(&f, 3) <= NOW + HOURS(25));
     forecast_finish(&f);
     core_free(core);
 }

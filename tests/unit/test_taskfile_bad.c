@@ -95,7 +95,7 @@ TEST(input_is_bounded) {
     good(strbuf_text(&text));
     strbuf_puts(&text, "- {run: x}\n");
     refused(strbuf_text(&text),
-            "t.yaml:1:1: 10001 tasks are too many for one file; the most are 10000");
+            "t.yaml:1:1: 10001 tasks are too many for one file; maximum is 10000");
     strbuf_clear(&text);
     strbuf_puts(&text, "- run: x\n  needs: n0");
     for (int i = 1; i <= 1000; i++)

@@ -52,7 +52,13 @@ static const struct rule rules[] = {
     { TASK_HELD, REASON_PENDING, LIVE, 0 },
     { TASK_FAILED, REASON_UNANSWERED, FROM(HELD) | FROM(WAITING), ASKED(UNANSWERED) },
     { TASK_HELD, REASON_REVIEW, LIVE, 0 },
+    { TASK_HELD, REASON_REVIEW, REST, ASKED(CANDIDATES) },
+    { TASK_HELD, REASON_CANDIDATES, FROM(WAITING) | FROM(READY), ASKED(CANDIDATES) },
+    { TASK_FAILED, REASON_CANDIDATES, FROM(HELD), ASKED(CANDIDATES) },
     { TASK_HELD, REASON_EXTERNAL, LIVE, 0 },
+    { TASK_HELD, REASON_TAKEN, LIVE, 0 },
+    { TASK_WAITING, REASON_TAKEN, LIVE | FROM(HELD) | FROM(DONE) | FROM(FAILED) | FROM(CANCELED), ASKED(TAKE) },
+    { TASK_DONE, REASON_TAKEN, FROM(HELD), ASKED(APPROVE) },
     { TASK_DRAFT, REASON_CLEARED, REST, ASKED(CLEAR) },
     { TASK_DONE, REASON_SUCCEEDED, LIVE, 0 },
     { TASK_DONE, REASON_DRAIN_TIMEOUT, FROM(RUNNING), 0 },
@@ -93,8 +99,9 @@ static bool audit_graph(const struct books *b, const struct row *row, const stru
         breach_set(b->breach, "I8", "task %" PRIu64 ": %s to %s for '%s', but nobody asked",
                    row->id, task_state_name(o->from), task_state_name(o->to),
                    reason_name(o->reason));
-    bool rises =
-        o->reason == REASON_ITERATE || o->reason == REASON_AGAIN || o->reason == REASON_REJECTED;
+    bool rises = o->reason == REASON_ITERATE || o->reason == REASON_AGAIN
+                 || o->reason == REASON_REJECTED
+                 || (o->reason == REASON_TAKEN && o->from == TASK_DONE);
     if (o->iteration != row->iteration + (rises ? 1 : 0))
         breach_set(b->breach, "I8", "task %" PRIu64 ": iteration %" PRIu32 " after %" PRIu32,
                    row->id, o->iteration, row->iteration);

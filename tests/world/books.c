@@ -278,6 +278,7 @@ static void ordered_start(struct books *b, struct row *row, const struct order *
     row->wish = WISH_NONE;
     row->started_at = b->now;
     row->reported = row->money = -1;
+    row->expected = 0;
     row->tick = b->ticks;
     row->ready_clock_before = row->ready_clock;
     row->enqueued_before = row->enqueued_at;
@@ -322,20 +323,22 @@ static void uncount_end(struct row *row) {
 
 static void change_by_reason(struct books *b, struct row *row, const struct order *order) {
     bool by_wish = order->reason == REASON_INVALIDATED || order->reason == REASON_ORPHANED
-                   || order->reason == REASON_CANCELED;
+                   || order->reason == REASON_CANCELED || order->reason == REASON_TAKEN;
     if (by_wish && (row->asked & (UINT64_C(1) << FACT_RUN_ENDED)) && task_state_is_live(order->from)
         && row->phase != PHASE_DRAINING)
         uncount_end(row);
-    if (order->reason == REASON_CLEARED || order->reason == REASON_RETRIED)
+    bool is_retried = order->reason == REASON_RETRIED
+                      || (order->reason == REASON_TAKEN && task_state_is_failure(order->from));
+    if (order->reason == REASON_CLEARED || is_retried)
         reset_counters(row);
     if (order->reason == REASON_REJECTED)
         row->kept &= (uint8_t)~KEPT_REVIEW;
     if (task_state_is_live(order->from) && (row->asked & (UINT64_C(1) << FACT_ORDER_REFUSED))) {
         row->kept &= (uint8_t)~row->kept_new;
         row->attempt--;
-        row->undone = true;
+        row->undone = order->reason != REASON_TAKEN; /* which is a new wait */
     }
-    if (order->reason == REASON_RETRIED && row->parent && row->parent_gate == PARENT_DONE) {
+    if (is_retried && row->parent && row->parent_gate == PARENT_DONE) {
         const struct row *parent = books_task(b, row->parent);
         row->of_older_iteration = parent && row->parent_iteration < parent->iteration;
     }
@@ -355,7 +358,7 @@ static void ordered_change(struct books *b, struct row *row, const struct order 
         row->not_before = time_add(b->now, b->policy.drain);
     } else {
         row->not_before = order->to == TASK_HELD ? order->until : 0;
-        row->hold = order->to == TASK_HELD ? order->hold : HOLD_NONE;
+        row->hold = order->to == TASK_HELD || order->hold == HOLD_TAKEN ? order->hold : HOLD_NONE;
     }
     if (task_state_is_final(order->to) || order->to == TASK_DRAFT)
         row->kept = 0;
@@ -384,6 +387,7 @@ static void ordered_stop(struct books *b, struct row *row, const struct order *o
     row->phase = PHASE_STOPPING;
     enum wish wish = order->reason == REASON_ORPHANED      ? WISH_ORPHAN
                      : order->reason == REASON_INVALIDATED ? WISH_INVALIDATE
+                     : order->reason == REASON_TAKEN       ? WISH_TAKE
                                                            : WISH_CANCEL;
     if (row->alive && wish > row->wish)
         row->wish = wish;
@@ -414,7 +418,12 @@ void books_ordered(struct books *b, const struct order *order) {
                    order->task);
         return;
     }
-    if (order->kind == ORDER_START)
+    if (order->kind == ORDER_ESCALATE)
+        books_ordered_step(b, row, order);
+    else if (order->kind == ORDER_START && row->step_due)
+        breach_set(b->breach, "I32", "task %" PRIu64 " starts without the order for its step",
+                   order->task);
+    else if (order->kind == ORDER_START)
         ordered_start(b, row, order);
     else if (order->kind == ORDER_STOP)
         ordered_stop(b, row, order);

@@ -28,7 +28,7 @@ enum kept {
 };
 
 /* What is to become of a task whose run was ordered to stop; the stronger wins. */
-enum wish { WISH_NONE, WISH_CANCEL, WISH_INVALIDATE, WISH_ORPHAN };
+enum wish { WISH_NONE, WISH_TAKE, WISH_CANCEL, WISH_INVALIDATE, WISH_ORPHAN };
 
 /* What the rules say must follow the end of a run. */
 struct expected_end {
@@ -61,7 +61,10 @@ struct row {
     uint32_t iteration, attempt;
     uint32_t confirmed_attempt; /* the highest that was not refused */
     uint16_t failures, launch_failures, losses, restarts, openings;
-    uint16_t before_end[4]; /* the first four, before the outcome was counted */
+    uint8_t step, own_agent, agent_before; /* escalation: own_agent with step */
+    bool step_due;                         /* an order for the step must follow */
+    uint32_t rejected;                     /* verified failures since the last step */
+    uint16_t before_end[4];                /* the first four, before the outcome was counted */
     uint8_t kept;
     bool was_done;           /* it is gone, and was done when it was forgotten */
     bool of_older_iteration; /* a person took it up again although its parent went on */
@@ -76,6 +79,7 @@ struct row {
     uint64_t tick;            /* in which it was started */
     int64_t reported;         /* -1: nothing yet */
     int64_t money;            /* the same */
+    int64_t expected;         /* the same; 0: unknown */
     bool undone;              /* its order was refused in this turn */
     task_id lender, borrower; /* whose places it uses, and who uses its own; or 0 */
     uint8_t borrowed;         /* enum lend */
@@ -105,6 +109,8 @@ struct project_book {
 struct agent_book {
     uint8_t limiter;
     uint8_t others[FAILOVER_MAX], other_count; /* that it fails over to */
+    uint8_t steps[ESCALATE_MAX], step_count;   /* 0: the same agent, with another model */
+    uint32_t steps_after;
     bool roster, idle, has_hours;
     uint32_t launch_failures, openings;
     time_ms closed_until, hours_until;

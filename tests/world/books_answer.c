@@ -48,9 +48,47 @@ static int answer_spent(const struct row *row) {
     bool known = row->hold == HOLD_BUDGET && row->not_before == 0;
     if (row->state == TASK_HELD
         && (known || row->hold == HOLD_PERSON || row->hold == HOLD_QUESTION
-            || row->hold == HOLD_CHECK || waits_for_verdict(row)))
+            || row->hold == HOLD_CHECK || row->hold == HOLD_CANDIDATES || row->hold == HOLD_TAKEN
+            || waits_for_verdict(row)))
         return 1;
     return only_in(row, REST);
+}
+
+static int answer_candidates(const struct row *row, enum candidates what) {
+    bool queued = row->state == TASK_WAITING || row->state == TASK_READY;
+    bool held = row->state == TASK_HELD && row->hold == HOLD_CANDIDATES;
+    if (what == CANDIDATES_WORK)
+        return queued ? 0 : -1;
+    return held || (queued && what == CANDIDATES_REVIEW) ? 0 : -1;
+}
+
+static int answer_take(const struct row *row) {
+    if (task_state_is_live(row->state))
+        return row->hold == HOLD_TAKEN || row->wish != WISH_NONE || row->phase == PHASE_DRAINING
+                       || row->phase == PHASE_STOPPING
+                   ? -1
+                   : 0;
+    if (row->state == TASK_HELD)
+        return row->hold == HOLD_CANDIDATES ? -1 : 0;
+    if (row->state == TASK_WAITING || row->state == TASK_READY)
+        return row->hold == HOLD_TAKEN ? -1 : 0;
+    return only_in(row, IN(DONE) | IN(FAILED) | IN(CANCELED));
+}
+
+static int answer_marked(const struct row *row) {
+    bool counts = only_in(row, REST) == 0 && row->until == UNTIL_DONE && row->hold != HOLD_TAKEN;
+    return counts ? 0 : 1;
+}
+
+static int answer_approve(const struct row *row) {
+    bool is_taken = row->state == TASK_HELD && row->hold == HOLD_TAKEN;
+    return waits_for_verdict(row) || is_taken ? 0 : -1;
+}
+
+static int answer_unanswered(const struct row *row) {
+    if (row->state == TASK_HELD)
+        return row->hold == HOLD_QUESTION ? 0 : -1;
+    return row->state == TASK_WAITING && row->probe_closed ? 0 : -1;
 }
 
 static int answer_task(struct books *b, const struct row *row, const struct fact *fact) {
@@ -70,11 +108,14 @@ static int answer_task(struct books *b, const struct row *row, const struct fact
         return only_in(row, IN(FAILED) | IN(CANCELED));
     case FACT_AGAIN:
         return only_in(row, IN(DONE));
+    case FACT_TAKE:
+        return answer_take(row);
     case FACT_APPROVE:
+        return answer_approve(row);
     case FACT_REJECT:
         return waits_for_verdict(row) ? 0 : -1;
     case FACT_MARKED:
-        return only_in(row, REST) == 0 && row->until == UNTIL_DONE ? 0 : 1;
+        return answer_marked(row);
     case FACT_PRIORITY:
         return task_state_is_final(row->state) ? -1 : 0;
     case FACT_DEPENDENCIES:
@@ -83,9 +124,9 @@ static int answer_task(struct books *b, const struct row *row, const struct fact
     case FACT_PROBE:
         return 0;
     case FACT_UNANSWERED:
-        return row->state == TASK_HELD ? (row->hold == HOLD_QUESTION ? 0 : -1)
-               : row->state == TASK_WAITING && row->probe_closed ? 0
-                                                                 : -1;
+        return answer_unanswered(row);
+    case FACT_CANDIDATES:
+        return answer_candidates(row, fact->candidates);
     case FACT_DELETE:
         return task_state_is_live(row->state) ? -1 : 0;
     case FACT_FORGET:

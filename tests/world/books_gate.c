@@ -198,6 +198,9 @@ static int compare_projects(const struct books *b, unsigned one, unsigned other)
 
 bool books_before(const struct books *b, const struct row *one, const struct row *other) {
     unsigned order = b->policy.order;
+    bool taken1 = one->hold == HOLD_TAKEN, taken2 = other->hold == HOLD_TAKEN;
+    if (taken1 || taken2) /* a person waits for it */
+        return taken1 && (!taken2 || one->id < other->id);
     int by_project = compare_projects(b, one->project, other->project);
     if (by_project != 0)
         return by_project < 0;

@@ -73,6 +73,11 @@ enum gate books_closed_gate(const struct books *b, const struct row *row, unsign
 /* Is a before b in the order of rules.md §3? */
 bool books_before(const struct books *b, const struct row *one, const struct row *other);
 
+/* books_escalate.c */
+void books_not_accepted(const struct books *b, struct row *row); /* a verified failure */
+void books_own_agent_again(struct row *row);
+void books_ordered_step(struct books *b, struct row *row, const struct order *order);
+
 /* books_failover.c */
 unsigned books_chooser(const struct books *b, const struct row *row); /* whose list counts, or 0 */
 /* Whose clock measures its wait, besides its project's and account's; or 0. */

@@ -124,9 +124,11 @@ static void ended_by_outcome(const struct books *b, struct row *row, const struc
         ended_ok(row);
         break;
     case OUTCOME_UNFINISHED:
+        books_not_accepted(b, row);
         ended_unfinished(b, row, REASON_RESTARTS);
         break;
     case OUTCOME_INVALID:
+        books_not_accepted(b, row);
         ended_unfinished(b, row, REASON_VALIDATION);
         break;
     case OUTCOME_FAILED:
@@ -183,12 +185,17 @@ static void ended_by_outcome(const struct books *b, struct row *row, const struc
     case OUTCOME_PENDING:
         expect_held(row, HOLD_CHECK, REASON_PENDING, 0, 0);
         break;
+    case OUTCOME_TAKEN:
+        expect_held(row, HOLD_TAKEN, REASON_TAKEN, 0, 0);
+        break;
     }
 }
 
 /* Whether a launch failure counts on its task and not on the agent. */
 static bool agent_ended(struct books *b, unsigned a, const struct fact *fact) {
     struct agent_book *agent = &b->agent[a];
+    if (fact->ended.outcome == OUTCOME_TAKEN)
+        return true;
     if (fact->ended.outcome != OUTCOME_LAUNCH) {
         agent->launch_failures = agent->openings = 0;
         agent->closed_until = 0;
@@ -215,6 +222,8 @@ static bool expect_by_wish(struct row *row, bool success) {
         expect(row, TASK_INVALIDATED, REASON_INVALIDATED);
     else if (row->wish == WISH_CANCEL && !success)
         expect(row, TASK_CANCELED, REASON_CANCELED);
+    else if (row->wish == WISH_TAKE && !success)
+        expect(row, TASK_WAITING, REASON_TAKEN);
     else
         return false;
     return true;
@@ -239,7 +248,11 @@ static void applied_ended(struct books *b, struct row *row, const struct fact *f
     row->before_end[1] = row->launch_failures;
     row->before_end[2] = row->losses;
     row->before_end[3] = row->restarts;
-    if (!expect_by_wish(row, outcome == OUTCOME_OK))
+    if (expect_by_wish(row, outcome == OUTCOME_OK))
+        return;
+    if (row->hold == HOLD_TAKEN) /* the person decides, however it ended */
+        expect_held(row, HOLD_TAKEN, REASON_TAKEN, 0, 0);
+    else
         ended_by_outcome(b, row, fact, launch_counts);
 }
 
@@ -264,6 +277,7 @@ void books_applied_run(struct books *b, const struct fact *fact) {
     } else if (fact->kind == FACT_RUN_TOKENS) {
         row->reported = fact->tokens > row->reported ? fact->tokens : row->reported;
         row->money = fact->money > row->money ? fact->money : row->money;
+        row->expected = fact->expected > 0 ? fact->expected : row->expected;
     } else if (fact->kind == FACT_RUN_LIMITED) {
         limiter_was_hit(b, row->run_limiter, row->started_at, fact->limited.retry_after,
                         fact->limited.reset_at);

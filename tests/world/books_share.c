@@ -144,8 +144,10 @@ int64_t share_money_reserved(const struct books *b, unsigned p) {
         estimate = b->all.money / b->all.priced;
     int64_t sum = project->external * estimate;
     for (size_t i = 0; i < project->charged_count; i++) {
-        int64_t so_far = b->rows[project->charged[i]].money;
-        sum += so_far > estimate ? so_far : estimate;
+        const struct row *row = &b->rows[project->charged[i]];
+        bool has_own = row->expected > 0 && b->policy.fair != FAIR_DOCUMENT;
+        int64_t likely = has_own ? row->expected : estimate;
+        sum += row->money > likely ? row->money : likely;
     }
     return sum;
 }

@@ -144,6 +144,12 @@ void books_applied_task(struct books *b, const struct fact *fact) {
         return;
     }
     struct row *row = books_row(b, fact->task);
+    bool restarts =
+        fact->kind == FACT_RETRY || fact->kind == FACT_AGAIN || fact->kind == FACT_CLEAR;
+    if (restarts && fact->own_agent)
+        books_own_agent_again(row);
+    if (fact->kind == FACT_REJECT)
+        books_not_accepted(b, row);
     if (fact->kind == FACT_PRIORITY)
         row->priority = fact->priority;
     else if (fact->kind == FACT_ARTIFACT)
@@ -152,8 +158,13 @@ void books_applied_task(struct books *b, const struct fact *fact) {
         row->probe_closed = !fact->probe_open;
     else if (fact->kind == FACT_DEPENDENCIES)
         applied_dependencies(b, fact);
-    else if (fact->kind == FACT_RETRY)
+    else if (fact->kind == FACT_RETRY
+             || (fact->kind == FACT_TAKE && task_state_is_failure(row->state)))
         applied_retry(b, row);
+    else if (fact->kind == FACT_TAKE && (row->state == TASK_WAITING || row->state == TASK_READY))
+        row->hold = HOLD_TAKEN;
+    else if (fact->kind == FACT_TAKE && row->alive && row->wish < WISH_TAKE)
+        row->wish = WISH_TAKE;
     else if (fact->kind == FACT_DELETE || fact->kind == FACT_FORGET)
         applied_deleted(b, row, fact->kind == FACT_DELETE);
     else if (fact->kind == FACT_CANCEL && row->alive && row->wish < WISH_CANCEL)

@@ -53,6 +53,10 @@ static void applied_agent(struct books *b, const struct agent_spec *spec) {
     after.limiter = (uint8_t)limiter;
     after.other_count = spec->failover_count;
     after.has_hours = spec->hours;
+    after.step_count = spec->escalate_count;
+    after.steps_after = spec->escalate_after;
+    for (unsigned i = 0; i < spec->escalate_count; i++)
+        after.steps[i] = (uint8_t)index_of(SYM_AGENT, spec->escalate[i]);
     for (unsigned i = 0; i < spec->failover_count; i++)
         after.others[i] = (uint8_t)index_of(SYM_AGENT, spec->failover[i]);
     for (size_t i = 1; i < b->count; i++) {

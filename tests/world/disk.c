@@ -101,6 +101,7 @@ static void put_tokens(struct disk *disk) {
             continue;
         disk->tasks[disk->reporting[i]].tokens = view.tokens;
         disk->tasks[disk->reporting[i]].money = view.money;
+        disk->tasks[disk->reporting[i]].expected = view.expected;
     }
     disk->reporting_count = 0;
 }

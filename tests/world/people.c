@@ -38,6 +38,12 @@ static const struct habit habits[] = {
     { FACT_PROBE, ANY, HAS_PROBES, true },
     { FACT_PROBE, REST, HAS_PROBES, true },
     { FACT_UNANSWERED, IN(HELD), RUNS_ASK, false },
+    { FACT_CANDIDATES, REST, PEOPLE_JUDGE, false },
+    { FACT_CANDIDATES, REST, PEOPLE_JUDGE, false },
+    { FACT_TAKE, REST | LIVE | IN(DONE) | IN(FAILED) | IN(CANCELED), PEOPLE_TAKE_OVER, true },
+    { FACT_TAKE, REST | LIVE, PEOPLE_TAKE_OVER, true },
+    { FACT_RELEASE, IN(HELD), PEOPLE_TAKE_OVER, false },
+    { FACT_APPROVE, IN(HELD), PEOPLE_TAKE_OVER, false },
     { FACT_PRIORITY, REST | LIVE, PEOPLE_REORDER, false },
     { FACT_DEPENDENCIES, IN(DRAFT) | REST, PEOPLE_REORDER, true },
     { FACT_DELETE, IN(DRAFT) | REST | FINAL, PEOPLE_DELETE, true },
@@ -88,12 +94,16 @@ static void act(struct world *w, const struct habit *habit, task_id task, bool n
     }
     if (habit->fact == FACT_HOLD && world_chance(w, 60))
         fact.until = w->now + world_span(w, 1, MINUTES(10));
+    else if (habit->fact == FACT_RETRY || habit->fact == FACT_AGAIN || habit->fact == FACT_CLEAR)
+        fact.own_agent = world_chance(w, 20);
     else if (habit->fact == FACT_PRIORITY)
         fact.priority = (int32_t)rng_between(&w->rng, 97, 103);
     else if (habit->fact == FACT_ARTIFACT)
         fact.artifact_present = world_chance(w, 70);
     else if (habit->fact == FACT_PROBE)
         fact.probe_open = world_chance(w, 75);
+    else if (habit->fact == FACT_CANDIDATES)
+        fact.candidates = (enum candidates)rng_below(&w->rng, CANDIDATES_MAX);
     (void)world_apply_fact(w, &fact);
     if (habit->fact == FACT_CANCEL && swarm_has(&w->swarm, FACTS_COME_TWICE) && world_chance(w, 30))
         (void)world_apply_fact(w, &fact);

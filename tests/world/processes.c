@@ -153,6 +153,7 @@ static struct fact message(struct world *w, const struct event *e) {
         fact.kind = FACT_RUN_TOKENS;
         fact.tokens = e->tokens;
         fact.money = money_of(e->tokens);
+        fact.expected = e->tokens % 3 ? 0 : e->tokens * 2 + 1;
     } else if (e->what == HAPPENS_RUN_VALIDATING) {
         fact.kind = FACT_RUN_PHASE;
         fact.phase = PHASE_VALIDATING;

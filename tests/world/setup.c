@@ -114,6 +114,16 @@ void setup_failover(struct world *w, struct agent_spec *spec) {
     }
 }
 
+/* To agents that exist, or to another model of the same one. */
+static void setup_steps(struct world *w, struct agent_spec *spec) {
+    unsigned count = world_chance(w, 50) ? (unsigned)rng_between(&w->rng, 1, 3) : 0;
+    for (unsigned i = 0; i < count; i++)
+        spec->escalate[spec->escalate_count++] =
+            world_chance(w, 20) ? 0
+                                : sym_of(SYM_AGENT, 1 + (unsigned)rng_below(&w->rng, w->agents));
+    spec->escalate_after = (uint32_t)rng_between(&w->rng, 0, 3);
+}
+
 static void draw_limiters_and_agents(struct world *w) {
     for (unsigned l = 1; l <= w->limiters; l++)
         w->limiter_policies[l] = (struct limiter_policy){
@@ -139,6 +149,8 @@ static void draw_limiters_and_agents(struct world *w) {
         };
     for (unsigned a = 1; a <= w->agents; a++)
         setup_failover(w, &w->agent_specs[a]);
+    for (unsigned a = 1; a <= w->agents; a++)
+        setup_steps(w, &w->agent_specs[a]);
 }
 
 static void draw_faults(struct world *w) {

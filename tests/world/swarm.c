@@ -66,6 +66,7 @@ static const struct {
     [PEOPLE_PAUSE] = { "pause", 40 },
     [PEOPLE_HOLD] = { "hold", 60 },
     [PEOPLE_JUDGE] = { "judge", 60 },
+    [PEOPLE_TAKE_OVER] = { "take-over", 40 },
     [PEOPLE_DELETE] = { "delete", 50 },
     [PEOPLE_REORDER] = { "reorder", 50 },
     [PEOPLE_CONFIGURE] = { "configure", 50 },

@@ -71,6 +71,7 @@ enum swarm_switch {
     PEOPLE_PAUSE,
     PEOPLE_HOLD,  /* hold, release, clear, cancel */
     PEOPLE_JUDGE, /* approve, reject, again, retry, marker */
+    PEOPLE_TAKE_OVER,
     PEOPLE_DELETE,
     PEOPLE_REORDER, /* priorities, dependencies */
     PEOPLE_CONFIGURE,

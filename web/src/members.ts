@@ -1,6 +1,7 @@
 // members.ts: the fields of the form that adds tasks. Made from the table of members by `make docs`; do not edit.
 export interface Member { name: string; label: string; input: 'text' | 'number' | 'names' | 'switch'; example: string; help: string }
 export const members: Member[] = [
+    {"name":"model","label":"Model","input":"text","example":"","help":"the model that its agent uses for it, instead of `agents.A.model`"},
     {"name":"cwd","label":"Folder","input":"text","example":"","help":"the folder it runs in; else that of its project. `sluice add` takes the folder you are in"},
     {"name":"title","label":"Title","input":"text","example":"","help":"what lists show; else the beginning of the prompt or the command"},
     {"name":"kind","label":"Kind","input":"text","example":"","help":"its type: base of the score, cap, how it is finished (`kinds.K.*`)"},

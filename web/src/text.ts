@@ -158,6 +158,8 @@ const HOLD: Record<string, string> = {
     denied: 'its agent was not permitted to do something',
     check: 'waits for a check',
     question: 'waits for an answer',
+    candidates: 'its candidates work on it',
+    taken: 'taken over by a person',
 };
 
 export function holdWords(hold: string | null): string {

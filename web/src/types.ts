@@ -10,9 +10,9 @@ export type Level = 'ok' | 'warning' | 'bad';
 
 export type State = 'draft' | 'waiting' | 'ready' | 'starting' | 'running' | 'held' | 'done' | 'failed' | 'canceled' | 'invalidated';
 
-export type Hold = 'person' | 'backoff' | 'restart' | 'breaker' | 'budget' | 'review' | 'external' | 'marker' | 'denied' | 'question' | 'check';
+export type Hold = 'person' | 'backoff' | 'restart' | 'breaker' | 'budget' | 'review' | 'external' | 'marker' | 'denied' | 'question' | 'check' | 'candidates' | 'taken';
 
-export type Reason = 'none' | 'first-in-order' | 'prerequisites' | 'executed' | 'succeeded' | 'drain' | 'drain-timeout' | 'iterate' | 'retry' | 'relaunch' | 'breaker' | 'limited' | 'account-closed' | 'agent-budget' | 'lost' | 'retries' | 'restarts' | 'timeout' | 'validation' | 'merge-conflict' | 'orphaned' | 'dependency' | 'invalidated' | 'canceled' | 'held' | 'released' | 'cleared' | 'slung' | 'retried' | 'again' | 'review' | 'external' | 'approved' | 'rejected' | 'refused' | 'marked' | 'merge-failed' | 'afresh' | 'stuck' | 'spent' | 'denied' | 'asked' | 'pending' | 'unanswered';
+export type Reason = 'none' | 'first-in-order' | 'prerequisites' | 'executed' | 'succeeded' | 'drain' | 'drain-timeout' | 'iterate' | 'retry' | 'relaunch' | 'breaker' | 'limited' | 'account-closed' | 'agent-budget' | 'lost' | 'retries' | 'restarts' | 'timeout' | 'validation' | 'merge-conflict' | 'orphaned' | 'dependency' | 'invalidated' | 'canceled' | 'held' | 'released' | 'cleared' | 'slung' | 'retried' | 'again' | 'review' | 'external' | 'approved' | 'rejected' | 'refused' | 'marked' | 'merge-failed' | 'afresh' | 'stuck' | 'spent' | 'denied' | 'asked' | 'pending' | 'unanswered' | 'candidates' | 'taken';
 
 export type Phase = 'starting' | 'working' | 'waiting' | 'validating' | 'draining' | 'stopping';
 
@@ -24,7 +24,7 @@ export type QuestionState = 'open' | 'answered' | 'withdrawn';
 
 export type OnBudget = 'hold' | 'stop';
 
-export type Outcome = 'ok' | 'unfinished' | 'invalid' | 'failed' | 'launch' | 'timeout' | 'limited' | 'closed' | 'budget' | 'lost' | 'canceled' | 'conflict' | 'unmerged' | 'afresh' | 'stuck' | 'denied' | 'asked' | 'pending';
+export type Outcome = 'ok' | 'unfinished' | 'invalid' | 'failed' | 'launch' | 'timeout' | 'limited' | 'closed' | 'budget' | 'lost' | 'canceled' | 'conflict' | 'unmerged' | 'afresh' | 'stuck' | 'denied' | 'asked' | 'pending' | 'taken';
 
 export type Scope = 'read' | 'submit' | 'admin';
 
@@ -79,6 +79,10 @@ export interface Agent {
     found: string | null;
     /** agents that take over while it is closed */
     failover: string[];
+    /** steps of its tasks when results are not accepted */
+    escalate: string[];
+    /** its model, if it is set */
+    model: string | null;
     /** how its output is read */
     adapter: string | null;
     /** it is a worker, which takes tasks that name no agent */
@@ -183,6 +187,36 @@ export interface GateCount {
     why: string | null;
 }
 
+/** which step a task is at, and why */
+export interface Escalation {
+    /** 0: with its own agent */
+    step: number;
+    /** how many steps there are */
+    steps: number;
+    /** rejected results before the next step; 0: it takes none */
+    after: number;
+    /** rejected results since the last step */
+    failed: number;
+    /** the next step; null: no further step */
+    next: string | null;
+    /** of an escalated task: the agent that it was added with */
+    own_agent: string | null;
+    /** of an escalated task: why its last result before this step was rejected */
+    reason: Reason | null;
+    /** of an escalated task: rejected results before this step */
+    failures: number;
+    /** all of it in words */
+    text: string;
+}
+
+/** who has taken a task over */
+export interface Taken {
+    /** who */
+    by: string | null;
+    /** since when */
+    at: number | null;
+}
+
 /** what an agent was not permitted to do */
 export interface Denial {
     /** who wanted it */
@@ -261,6 +295,8 @@ export interface Task {
     priority: number;
     /** its agent */
     agent: string | null;
+    /** the model of its next run, or of its live one; null: its agent's choice */
+    model: string | null;
     /** the task that it is below */
     parent: string | null;
     /** the group that follows it */
@@ -281,12 +317,16 @@ export interface Task {
     not_before: number | null;
     /** its place in the order, lower first */
     score: number;
+    /** of a task with stronger agents or models for when its results are not accepted */
+    escalation?: Escalation;
     /** the first gate that stops it */
     gate: string | null;
     /** what that means */
     why: string | null;
     /** it stays as it is until a person does something */
     needs_person?: boolean;
+    /** of a task that a person has taken over: it waits for its turn, runs at that person's terminal, or is held afterwards */
+    taken?: Taken;
     /** of a task that is held for it */
     denied?: Denial;
     /** what can be done to it now: operations `task.ACTION` */
@@ -969,6 +1009,64 @@ export interface Changed {
     warning?: string;
 }
 
+/** a candidate of a task with `best_of` */
+export interface Candidate {
+    /** its id */
+    id: string;
+    /** its agent */
+    agent: string | null;
+    /** its state */
+    state: State;
+    /** why it is held */
+    hold: Hold | null;
+    /** how many runs it has had */
+    attempt: number;
+    /** tokens that its runs have used */
+    tokens: number;
+    /** what its runs have cost; null: its agent does not report it */
+    usd: number | null;
+    /** its branch; null: it has not run */
+    branch: string | null;
+    /** files that it has changed; null: not known yet */
+    files: number | null;
+    /** lines added */
+    insertions: number | null;
+    /** lines removed */
+    deletions: number | null;
+    /** `task.diff` can show what it changed */
+    has_diff: boolean;
+    /** it is the pick */
+    picked: boolean;
+    /** `passed`: it is done; `failed`: a check of its last run has failed; null: neither. Not in `task.show` */
+    checks?: string | null;
+    /** why its last run failed. Not in `task.show` */
+    message?: string | null;
+}
+
+/** the candidates of a task, side by side */
+export interface BestOf {
+    /** the task */
+    task: string;
+    /** the task whose agent picks; null: a person does */
+    chooser: string | null;
+    /** the pick */
+    picked: string | null;
+    /** who has picked it; `checks`: it was the only one that is done */
+    by: string | null;
+    /** why it was picked */
+    reason: string | null;
+    /** when it was picked */
+    picked_at: number | null;
+    /** why the last pick could not be merged */
+    refused: string | null;
+    /** tokens that all candidates and the chooser have used */
+    tokens: number;
+    /** what they have cost, as far as it is known */
+    usd: number;
+    /** in the order in which they were added */
+    candidates: Candidate[];
+}
+
 /** a file that differs */
 export interface DiffFile {
     /** its path */
@@ -1161,6 +1259,10 @@ export interface TaskFull extends Task {
     question: Question | null;
     /** the last message that continued it (`task.again`) */
     follow_up: FollowUp | null;
+    /** its candidates (`task.candidates`); null: it has none */
+    best_of: BestOf | null;
+    /** the task that it is a candidate or the chooser of */
+    candidate_of: string | null;
     /** `task.edit` can change it now */
     editable: boolean;
     /** `task.again` can continue it with a message */
@@ -1691,8 +1793,12 @@ export interface SessionCode {
 
 /** POST /v1/session */
 export interface SessionOpen {
-    /** for `Authorization: Bearer` */
-    token: string;
+    /** for `Authorization: Bearer`; null if the session has a key */
+    token: string | null;
+    /** its id */
+    id: string;
+    /** this start of the daemon, for signatures */
+    boot: string;
     /** what it may do */
     scope: Scope;
     /** until when it is good */
@@ -1835,6 +1941,18 @@ export interface TaskSling {
     warning: string | null;
     /** with a warning: how many tasks wait, by kind */
     depths?: Record<string, number>;
+}
+
+/** POST /v1/tasks/{id}/take */
+export interface TaskTake {
+    /** the task */
+    id: string;
+    /** its state */
+    state: State;
+    /** how many runs it has had */
+    attempt: number;
+    /** it has a command of its own: a shell opens */
+    command: boolean;
 }
 
 /** POST /v1/wait */

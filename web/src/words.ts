@@ -52,8 +52,12 @@ const WORDS: Record<string, (d: Data, attempt: string) => string> = {
         d.result === 'delivered'
             ? 'on_end ran'
             : `on_end was given up after ${text(d.tries)} tries`,
+    'task.escalated': (d) =>
+        `escalated from ${text(d.from)} to ${text(d.to)} (step ${text(d.step)} of ${text(d.steps)}): ${text(d.failures)} results were rejected`,
     'task.edited': (d) => `edited${by(d)}`,
     'task.followed_up': (d) => `continued${by(d)}: ${text(d.message)}`,
+    'task.picked': (d) => `${text(d.candidate)} picked${by(d)}${reason(d)}`,
+    'task.pick_refused': (d) => `${text(d.candidate)} could not be merged${reason(d)}`,
     'task.approved': (d) => `approved${by(d)}${reason(d)}`,
     'task.rejected': (d) => `rejected${by(d)}${reason(d)}`,
     'daemon.started': () => 'the daemon started',

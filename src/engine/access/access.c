@@ -1,6 +1,7 @@
 /* access.c: see access.h. There are few tokens, so lookup is linear. Each is one note, `access:ID`,
- * whose text is a line of words: scope, type, hash, three times, name. The last use is written at
- * most once a minute per token, so that a page that polls every second costs no commits. */
+ * whose text is a line of words: scope, type, hash or key, three times, name. The last use is
+ * written at most once a minute per token, so that a page that polls every second costs no
+ * commits. */
 #include "engine/access/access_internal.h"
 
 #include <errno.h>
@@ -10,15 +11,18 @@
 #include <string.h>
 
 #include "base/json_write.h"
+#include "base/number.h"
 #include "base/sha256.h"
 #include "engine/engine_internal.h"
 #include "engine/note.h"
 #include "os/random.h"
 
 #define NOTE         "access:"
+#define PORT_NOTE    "page_port"
 #define PREFIX       "sl_"
 #define SECRET_BYTES 32u
 #define USED_EVERY   MINUTES(1)
+#define PROOF_MAX    (2 * ACCESS_KEY_SIZE)
 
 struct token {
     struct engine_access view;
@@ -30,7 +34,9 @@ struct accesses {
     struct engine_request request; /* must be first: cast back from it */
     LIST(struct token) tokens;
     struct engine_tcp_listener listener;
-    bool is_queued; /* the request */
+    char boot[ACCESS_SECRET_SIZE];
+    unsigned page_port; /* where pages last came in; 0: none */
+    bool is_queued;     /* the request */
 };
 
 PART_STATE(access, struct accesses, all_of)
@@ -67,6 +73,7 @@ static void access_forget(struct engine *e) {
     for (size_t i = 0; i < all_of(e)->tokens.count; i++)
         free(all_of(e)->tokens.items[i].view.name);
     all_of(e)->tokens.count = 0;
+    all_of(e)->page_port = 0;
 }
 
 static void access_free(struct engine *e) {
@@ -82,33 +89,51 @@ time_ms access_now(const struct engine *e) {
 
 static void write_note(struct engine *e, struct token *token) {
     const struct engine_access *view = &token->view;
-    char hash[SHA256_HEX_SIZE];
-    sha256_hex(token->hash, hash);
+    char proof[PROOF_MAX + 1];
+    if (view->has_key)
+        number_hex_print(view->key, ACCESS_KEY_SIZE, proof);
+    else
+        sha256_hex(token->hash, proof);
     _cleanup_(freep) char *text =
         xasprintf("%s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %s", access_scope_name(view->scope),
-                  view->session ? "session" : "token", hash, view->created_at, view->expires_at,
-                  view->used_at, view->name);
+                  view->has_key   ? "key"
+                  : view->session ? "session"
+                                  : "token",
+                  proof, view->created_at, view->expires_at, view->used_at, view->name);
     note_put(e, NOTE, view->id, text);
     token->used_stored = view->used_at;
     turn_wrote(e);
 }
 
+static bool load_port(struct engine *e, const struct note_row *row) {
+    int64_t port = 0;
+    const char *rest = note_key(row, PORT_NOTE);
+    if (!rest || *rest)
+        return false;
+    if (number_parse_int(row->text, &port, NULL) == 0 && port > 0 && port <= UINT16_MAX)
+        all_of(e)->page_port = (unsigned)port;
+    return true;
+}
+
 /* An unreadable row is not a token and grants no access. */
 static void access_load(struct engine *e, const struct note_row *row) {
-    char scope[16], what[16], hash[SHA256_HEX_SIZE], name[ACCESS_NAME_MAX + 1];
+    char scope[16], what[16], proof[PROOF_MAX + 1], name[ACCESS_NAME_MAX + 1];
     const char *id = note_key(row, NOTE);
     struct token token = { 0 };
     struct engine_access *view = &token.view;
-    if (!id || strlen(id) >= ACCESS_ID_SIZE
-        || sscanf(row->text, "%15s %15s %64s %" SCNd64 " %" SCNd64 " %" SCNd64 " %64s", scope, what,
-                  hash, &view->created_at, &view->expires_at, &view->used_at, name)
+    if (load_port(e, row) || !id || strlen(id) >= ACCESS_ID_SIZE
+        || sscanf(row->text, "%15s %15s %130s %" SCNd64 " %" SCNd64 " %" SCNd64 " %64s", scope,
+                  what, proof, &view->created_at, &view->expires_at, &view->used_at, name)
                != 7)
         return;
     view->scope = access_scope_find(scope);
-    if (view->scope == ACCESS_NONE || !sha256_from_hex(hash, token.hash))
+    view->has_key = strcmp(what, "key") == 0;
+    if (view->scope == ACCESS_NONE
+        || !(view->has_key ? number_hex_parse(proof, view->key, ACCESS_KEY_SIZE)
+                           : sha256_from_hex(proof, token.hash)))
         return;
     memcpy(view->id, id, strlen(id) + 1);
-    view->session = strcmp(what, "session") == 0;
+    view->session = view->has_key || strcmp(what, "session") == 0;
     view->name = xstrdup(name);
     token.used_stored = view->used_at;
     *LIST_ADD(&all_of(e)->tokens) = token;
@@ -145,6 +170,7 @@ static void used_is_written(struct engine *engine, struct engine_request *reques
 static void access_init(struct engine *e) {
     all_of(e)->request.run = write_used;
     all_of(e)->request.done = used_is_written;
+    access_make_secret(all_of(e)->boot);
 }
 
 static struct token *find_token(const struct engine *e, const char *id) {
@@ -201,11 +227,21 @@ const struct engine_access *engine_find_access(const struct engine *e, const cha
     sha256_of(secret, strlen(secret), hash);
     for (size_t i = 0; i < engine_access_count(e); i++) {
         const struct token *known = &all_of(e)->tokens.items[i];
-        if (strncmp(known->view.id, id, ACCESS_ID_SIZE - 1) == 0 && sha256_same(known->hash, hash)
-            && engine_access_left(e, &known->view) > 0)
+        if (!known->view.has_key && strncmp(known->view.id, id, ACCESS_ID_SIZE - 1) == 0
+            && sha256_same(known->hash, hash) && engine_access_left(e, &known->view) > 0)
             found = &known->view;
     }
     return found;
+}
+
+const struct engine_access *engine_find_page(const struct engine *e, const char *id) {
+    const struct token *token = find_token(e, id);
+    return token && token->view.has_key && engine_access_left(e, &token->view) > 0 ? &token->view
+                                                                                   : NULL;
+}
+
+const char *engine_boot(const struct engine *e) {
+    return all_of(e)->boot;
 }
 
 /* --- creating -------------------------------------------------------------------------------- */
@@ -298,14 +334,17 @@ int engine_add_access(struct engine *e, const struct engine_access *draft,
     do
         make_id(token.view.id);
     while (engine_access_named(e, token.view.id));
-    access_make_secret(secret);
-    sha256_of(secret, strlen(secret), token.hash);
+    ret_token[0] = '\0';
+    if (!draft->has_key) {
+        access_make_secret(secret);
+        sha256_of(secret, strlen(secret), token.hash);
+        (void)snprintf(ret_token, ACCESS_TOKEN_SIZE, PREFIX "%s_%s", token.view.id, secret);
+        explicit_bzero(secret, sizeof(secret));
+    }
     token.view.name = xstrdup(draft->name);
     token.view.created_at = access_now(e);
     token.view.used_at = 0;
-    (void)snprintf(ret_token, ACCESS_TOKEN_SIZE, PREFIX "%s_%s", token.view.id, secret);
     memcpy(ret_id, token.view.id, ACCESS_ID_SIZE);
-    explicit_bzero(secret, sizeof(secret));
     struct token *added = LIST_ADD(&all_of(e)->tokens);
     *added = token;
     write_note(e, added);
@@ -340,8 +379,33 @@ const char *engine_tcp_listener_problem(const struct engine *e) {
 int engine_open_tcp_listener(struct engine *e, unsigned port, struct error *err) {
     const struct engine_tcp_listener *listener = &all_of(e)->listener;
     if (!listener->open)
-        return error_set(err, -ENOTSUP, "this daemon lets nobody in by TCP");
+        return error_set(err, -ENOTSUP, "this daemon does not listen on TCP");
     return listener->open(listener->ctx, port, err);
+}
+
+/* --- the port of the pages -------------------------------------------------------------------- */
+
+void engine_remember_port(struct engine *e, unsigned port) {
+    char text[16];
+    if (port == all_of(e)->page_port)
+        return;
+    all_of(e)->page_port = port;
+    (void)snprintf(text, sizeof(text), "%u", port);
+    note_put(e, PORT_NOTE, "", text);
+    turn_wrote(e);
+}
+
+unsigned engine_remembered_port(const struct engine *e) {
+    return all_of(e)->page_port;
+}
+
+bool engine_has_pages(const struct engine *e) {
+    for (size_t i = 0; i < engine_access_count(e); i++) {
+        const struct engine_access *view = engine_access_at(e, i);
+        if (view->session && engine_access_left(e, view) > 0)
+            return true;
+    }
+    return false;
 }
 
 const struct engine_part access_part = {

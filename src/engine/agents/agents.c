@@ -7,12 +7,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
 #include "base/env_text.h"
+#include "engine/agents/agents_internal.h"
 #include "engine/runs/runs_internal.h"
 
 int engine_know_agent(struct engine *e, const char *name, struct error *err) {
@@ -36,6 +38,13 @@ static void agents_know_all(struct engine *e) {
         config_add_builtin_agent(e->config, name);
         for (size_t k = 0; k < count; k++)
             config_add_builtin_agent(e->config, others[k]); /* one that needs no configuration */
+        count = config_words(e->config, "agents.A.escalate", name, &others);
+        for (size_t k = 0; k < count; k++) {
+            char *agent = xstrndup(others[k], escalation_step_read(others[k]).agent_length);
+            if (*agent)
+                config_add_builtin_agent(e->config, agent);
+            free(agent);
+        }
     }
 }
 
@@ -79,8 +88,15 @@ int engine_check_agent(const struct engine *e, const char *agent, struct error *
                          "agent '%.60s' gets its prompt through the protocol of its adapter "
                          "'%.60s': remove agents.%.60s.prompt",
                          agent, name, agent);
-    if (config_words(e->config, "agents.A.command", agent, &words) > 0
-        || agent_command(adapter, &launch, &out) > 0)
+    size_t count = config_words(e->config, "agents.A.command", agent, &words);
+    const char *model = config_text(e->config, "agents.A.model", agent);
+    for (size_t i = 0; !adapter->client && !*model && i < count; i++)
+        if (strstr(words[i], MODEL_WORD))
+            return error_set(err, -EINVAL,
+                             "the command of agent '%.60s' has the word {model}: set the model of "
+                             "tasks that name none with agents.%.60s.model",
+                             agent, agent);
+    if (count > 0 || agent_command(adapter, &launch, &out) > 0)
         return 0;
     return error_set(
         err, -EINVAL,

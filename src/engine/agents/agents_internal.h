@@ -37,6 +37,8 @@ struct session_end {
     bool resumable; /* with this very session */
     bool complete;  /* the agent ended its turn: feedback on the result may continue the session */
 };
+/* The run of a person who has taken the task over has ended: the next attempt continues its session. */
+void session_taken(struct engine *e, const struct live_run *run);
 /* `booked`: what was booked for it, if its agent has not reported everything. */
 void session_ended(struct engine *e, const struct live_run *run,
                    const struct agent_outcome *reported, const struct agent_usage *booked,
@@ -75,9 +77,14 @@ void session_files_read(struct engine *e, const struct live_run *run,
  * (`usage:ID`) and an event (`run.usage_refused`) show the claim; engine_correct_run books the
  * truth. */
 
+#define MODEL_WORD "{model}" /* in a configured command: the name of the model */
+
 /* By the prices of its model, in millionths of a dollar; -1: unknown. */
 int64_t usage_guess_cost(const struct engine *e, const struct live_run *run,
                          const struct agent_usage *used);
+int64_t usage_price(const struct engine *e, const char *model, const struct agent_usage *used);
+/* Inside a turn: the run has started. Its charge in budgets becomes what its model costs. */
+void usage_expect(struct engine *e, const struct live_run *run);
 /* Inside a turn: books usage of the run, and updates its session. Before its end is applied.
  * `has_asked`: its task waits for an answer, or the answer waits for the next attempt. */
 void usage_book_end(struct engine *e, struct live_run *run, const struct run_end *end,

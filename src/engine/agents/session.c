@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/id_table.h"
 #include "base/json_write.h"
 #include "base/number.h"
 #include "engine/follow_ups.h"
@@ -25,6 +26,7 @@
 #include "engine/loops.h"
 #include "engine/note.h"
 #include "engine/runs/runs_internal.h"
+#include "engine/takeover.h"
 #include "os/outside.h"
 
 /* --- session files ---------------------------------------------------------------------------- */
@@ -199,21 +201,12 @@ struct memory {
 };
 
 struct sessions {
-    struct slab slab;
-    struct id_map of_task;
+    struct id_table of_task; /* struct memory */
 };
 
 PART_STATE(sessions, struct sessions, sessions_of)
 
 /* --- the table ------------------------------------------------------------------------------- */
-
-static struct memory *memory_at(const struct sessions *s, uint32_t handle) {
-    return slab_at(&s->slab, handle);
-}
-
-static bool same_task(const void *ctx, uint32_t handle, const void *key) {
-    return memory_at(ctx, handle)->task == *(const task_id *)key;
-}
 
 static void free_talks_after(struct memory *m, size_t kept) {
     while (m->talks.count > kept) {
@@ -223,8 +216,8 @@ static void free_talks_after(struct memory *m, size_t kept) {
     }
 }
 
-/* May be repeated. */
-static void clear_memory(struct memory *m) {
+static void clear_memory(void *record) {
+    struct memory *m = record;
     task_id task = m->task;
     free_talks_after(m, 0);
     free(m->talks.items);
@@ -236,35 +229,20 @@ static void clear_memory(struct memory *m) {
 }
 
 static void sessions_free(struct engine *e) {
-    struct sessions *s = sessions_of(e);
-    for (uint32_t handle = 1; handle < s->slab.next; handle++)
-        clear_memory(memory_at(s, handle)); /* empty in a freed record */
-    slab_finish(&s->slab);
-    id_map_finish(&s->of_task);
+    id_table_finish(&sessions_of(e)->of_task);
 }
 
 static void sessions_reset(struct engine *e) {
-    struct sessions *s = sessions_of(e);
     sessions_free(e);
-    slab_init(&s->slab, sizeof(struct memory));
-    id_map_init(&s->of_task, same_task, s);
+    id_table_init(&sessions_of(e)->of_task, sizeof(struct memory), clear_memory);
 }
 
 static struct memory *find_memory(const struct engine *e, task_id task) {
-    uint32_t handle = id_map_find(&sessions_of(e)->of_task, hash_u64(task), &task);
-    return handle ? memory_at(sessions_of(e), handle) : NULL;
+    return id_table_find(&sessions_of(e)->of_task, task);
 }
 
 static struct memory *find_or_make_memory(struct engine *e, task_id task) {
-    struct sessions *s = sessions_of(e);
-    struct memory *m = find_memory(e, task);
-    if (m)
-        return m;
-    uint32_t handle = slab_alloc(&s->slab);
-    m = memory_at(s, handle);
-    m->task = task;
-    id_map_add(&s->of_task, hash_u64(task), handle);
-    return m;
+    return id_table_find_or_make(&sessions_of(e)->of_task, task);
 }
 
 /* --- notes ----------------------------------------------------------------------------------- */
@@ -419,7 +397,8 @@ void session_prepare(struct engine *e, struct live_run *run, bool can_resume, bo
         is_known && !t->resumable && t->is_complete
         && (follow_up_of_run(e, run)
             || iteration_has_feedback(e, engine_task_id(e, run->task, task), run->iteration));
-    run->resumes = (is_known && t->resumable) || run->gets_feedback;
+    bool is_open = t && (t->resumable || takeover_is_run(e, run));
+    run->resumes = (is_known && is_open) || run->gets_feedback;
     if (!run->resumes)
         make_id(e, run, id);
     set_text(&run->session, run->resumes ? t->session : takes_id ? id : NULL);
@@ -518,6 +497,21 @@ void session_ended(struct engine *e, const struct live_run *run,
     write_note(e, m);
 }
 
+void session_taken(struct engine *e, const struct live_run *run) {
+    if (!run->session || !run->view.started_at)
+        return;
+    struct memory *m = find_or_make_memory(e, run->task);
+    struct talk *t = continue_talk(m, run->agent);
+    if (!t->session || strcmp(t->session, run->session) != 0) {
+        set_text(&t->session, run->session);
+        t->had = (struct agent_usage){ -1, -1, -1, -1 };
+    }
+    t->resumable = true;
+    t->is_complete = false;
+    t->is_short = true; /* its output was not read */
+    write_note(e, m);
+}
+
 void engine_continue_session(struct engine *e, task_id task, const struct engine_session *known) {
     struct memory *m = find_or_make_memory(e, task);
     struct talk *t = continue_talk(m, known->agent);
@@ -591,13 +585,8 @@ uint32_t engine_quick_ends(const struct engine *e, task_id task) {
 }
 
 void session_drop(struct engine *e, task_id task) {
-    struct sessions *s = sessions_of(e);
-    uint32_t handle = id_map_find(&s->of_task, hash_u64(task), &task);
-    if (!handle)
+    if (!id_table_drop(&sessions_of(e)->of_task, task))
         return;
-    id_map_remove(&s->of_task, hash_u64(task), &task);
-    clear_memory(memory_at(s, handle));
-    slab_free(&s->slab, handle);
     note_put_task(e, NOTE, task, NULL);
     turn_wrote(e);
 }
@@ -607,9 +596,22 @@ static void sessions_applied(struct engine *e, const struct fact *fact) {
         session_drop(e, fact->task);
 }
 
+/* A stronger agent or model is not stuck yet. */
+static void forget_repetitions(struct engine *e, task_id task) {
+    struct memory *m = find_memory(e, task);
+    if (!m || (!m->text && !m->tree))
+        return;
+    set_text(&m->text, NULL);
+    set_text(&m->tree, NULL);
+    m->same = m->still = 0;
+    write_note(e, m);
+}
+
 /* A retry after a conflict repairs it in the same session. */
 static void sessions_ordered(struct engine *e, const struct order *order, size_t count) {
     (void)count;
+    if (order->kind == ORDER_ESCALATE)
+        forget_repetitions(e, order->task);
     if (order->kind == ORDER_CHANGE && task_state_is_final(order->to)
         && order->reason != REASON_CONFLICT)
         session_drop(e, order->task);

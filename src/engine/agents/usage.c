@@ -11,6 +11,7 @@
 #include "engine/agents/agents_internal.h"
 #include "engine/alerts/alerts_internal.h"
 #include "engine/budget/budget_internal.h"
+#include "engine/escalation.h"
 #include "engine/runs/runs_internal.h"
 
 /* --- plausible claims ------------------------------------------------------------------------- */
@@ -219,8 +220,7 @@ static int64_t price_of(const struct engine *e, const char *pattern, const char 
     return config_is_set(e->config, pattern, model) ? config_number(e->config, pattern, model) : -1;
 }
 
-/* In millionths of a dollar; -1: unknown. */
-static int64_t cost_of(const struct engine *e, const char *model, const struct agent_usage *used) {
+int64_t usage_price(const struct engine *e, const char *model, const struct agent_usage *used) {
     int64_t in = price_of(e, "prices.M.in", model), out = price_of(e, "prices.M.out", model);
     int64_t cached = price_of(e, "prices.M.cached", model);
     if (in < 0 || out < 0 || used->in < 0 || used->out < 0)
@@ -234,8 +234,32 @@ static int64_t cost_of(const struct engine *e, const char *model, const struct a
 
 int64_t usage_guess_cost(const struct engine *e, const struct live_run *run,
                          const struct agent_usage *used) {
-    const char *model = config_text(e->config, "agents.A.model", run->agent);
-    return *model ? cost_of(e, model, used) : -1;
+    const char *model = escalation_model(e, run->task, run->agent);
+    return *model ? usage_price(e, model, used) : -1;
+}
+
+/* The next run of the same sort will cost about as much. */
+static struct run_cost cost_of(const struct engine *e, const struct live_run *run) {
+    struct task_view view;
+    bool is_known = core_task(e->core, run->task, &view);
+    const char *project = is_known ? name_of(e, view.project) : NULL;
+    return (struct run_cost){ .project = project ? project : "",
+                              .agent = run->agent ? run->agent : "",
+                              .model = escalation_model(e, run->task, run->agent),
+                              .used = { run->view.tokens_in, run->view.tokens_out,
+                                        run->tokens_cached, run->cost_micro_usd } };
+}
+
+void usage_expect(struct engine *e, const struct live_run *run) {
+    struct run_cost cost = cost_of(e, run);
+    struct fact fact = { .kind = FACT_RUN_TOKENS,
+                         .task = run->task,
+                         .attempt = run->view.attempt,
+                         .tokens = -1,
+                         .money = -1,
+                         .expected = costs_expected(e, &cost) };
+    if (fact.expected > 0)
+        (void)engine_apply(e, &fact, NULL);
 }
 
 /* Others may have been caused by the conversation: then a new one begins. */
@@ -263,7 +287,7 @@ void usage_book_end(struct engine *e, struct live_run *run, const struct run_end
     struct agent_usage own = reported->usage, booked = { -1, -1, -1, -1 };
     struct agent_outcome believed = *reported;
     const char *model =
-        reported->model[0] ? reported->model : config_text(e->config, "agents.A.model", run->agent);
+        reported->model[0] ? reported->model : escalation_model(e, run->task, run->agent);
     time_ms until = end->ended_at ? end->ended_at : e->now;
     if (plausible_bound(e, run, until, &own, NULL))
         believed.session_usage = booked; /* nor does the session get it */
@@ -272,7 +296,7 @@ void usage_book_end(struct engine *e, struct live_run *run, const struct run_end
     if (run->cost_is_guessed && own.cost_micro_usd >= 0)
         run->cost_micro_usd = -1;           /* its own number takes precedence */
     if (own.cost_micro_usd < 0 && *model) { /* plausible tokens may still be expensive */
-        struct agent_usage cost = { -1, -1, -1, cost_of(e, model, &own) };
+        struct agent_usage cost = { -1, -1, -1, usage_price(e, model, &own) };
         (void)plausible_bound(e, run, until, &cost, NULL);
         own.cost_micro_usd = cost.cost_micro_usd;
     }
@@ -280,6 +304,10 @@ void usage_book_end(struct engine *e, struct live_run *run, const struct run_end
     run->view.tokens_out = usage_larger(run->view.tokens_out, own.out);
     run->tokens_cached = usage_larger(run->tokens_cached, own.cached);
     run->cost_micro_usd = usage_larger(run->cost_micro_usd, own.cost_micro_usd);
+    if (run->view.started_at) {
+        struct run_cost cost = cost_of(e, run);
+        costs_learn(e, &cost);
+    }
     if (reported->is_short && run->is_metered)
         booked = (struct agent_usage){ run->view.tokens_in, run->view.tokens_out,
                                        run->tokens_cached, run->cost_micro_usd };

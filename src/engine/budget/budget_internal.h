@@ -35,6 +35,17 @@ void budget_explain_stop(const struct engine *e, const struct live_run *run, str
 void budget_ended(struct engine *e, const struct live_run *run, enum outcome outcome,
                   const struct agent_outcome *result);
 
+/* What runs of a project with this agent and model cost, learned since the daemon began. A live run
+ * of an expensive model reserves more of the budgets than the mean of its project. `model`: that
+ * the run was given; "": the usual one of its agent. */
+struct run_cost {
+    const char *project, *agent, *model;
+    struct agent_usage used; /* cost -1: unknown */
+};
+void costs_learn(struct engine *e, const struct run_cost *run);
+/* In millionths of a dollar; 0: unknown. */
+int64_t costs_expected(const struct engine *e, const struct run_cost *run);
+
 /* The limits or the usage changed: hold or release the task. */
 void budget_check(struct engine *e, task_id task);
 

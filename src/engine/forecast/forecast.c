@@ -127,7 +127,14 @@ static void blend(time_ms *mean, time_ms value) {
     *mean = *mean == 0 ? value : *mean + (value - *mean) / NEW_PART;
 }
 
-void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens) {
+/* -1: not reported. */
+static void blend_report(int64_t *mean, int64_t reported) {
+    if (reported >= 0)
+        *mean = *mean < 0 ? reported : *mean + (reported - *mean) / NEW_PART;
+}
+
+void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens,
+                    int64_t money) {
     struct engine_forecast_state *f = forecast_of(e);
     struct task_view view;
     if (end->kind != RUN_END_EXIT || end->started_at == 0 || end->ended_at < end->started_at
@@ -140,14 +147,15 @@ void forecast_learn(struct engine *e, task_id task, const struct run_end *end, i
         if (mean->project != view.project || mean->kind != view.kind)
             continue;
         blend(&mean->duration, took);
-        if (tokens >= 0)
-            mean->tokens =
-                mean->tokens < 0 ? tokens : mean->tokens + (tokens - mean->tokens) / NEW_PART;
+        blend_report(&mean->tokens, tokens);
+        blend_report(&mean->money, money);
         return;
     }
-    *LIST_ADD(&f->means) = (struct forecast_mean){
-        .project = view.project, .kind = view.kind, .duration = took, .tokens = tokens
-    };
+    *LIST_ADD(&f->means) = (struct forecast_mean){ .project = view.project,
+                                                   .kind = view.kind,
+                                                   .duration = took,
+                                                   .tokens = tokens,
+                                                   .money = money };
 }
 
 /* Expected durations; `means` is a copy that the caller frees. */

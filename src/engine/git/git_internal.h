@@ -204,6 +204,7 @@ struct job {
     bool has_conflict; /* that a run can repair: `conflict_text` */
     bool was_merged;   /* the base had it before */
     bool skips_checks; /* even after a rebase */
+    bool is_delivery;  /* with `merging`: as the task is configured, which may not merge it */
     bool needs_branch; /* JOB_MAKE: fail if its branch was deleted */
     bool is_counted;   /* `changes` has the commits */
     bool is_orphan;    /* its task was deleted */

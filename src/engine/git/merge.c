@@ -424,12 +424,20 @@ bool merge_waits_for_person(const struct engine *e, task_id task, const char *me
            && (spec.review || spec.until == UNTIL_EXTERNAL);
 }
 
+/* A person who has taken it over calls it done: its work was not delivered when the run ended. */
+static bool is_taken(const struct engine *e, task_id task) {
+    struct task_view view;
+    return core_task(e->core, task, &view) && view.state == TASK_HELD && view.hold == HOLD_TAKEN;
+}
+
 bool engine_merges_on_approval(const struct engine *e, task_id task) {
     struct worktree_record record = { 0 };
     char id[ENGINE_ID_MAX];
     if (worktree_record_read(e->data, engine_task_id(e, task, id), &record, NULL) < 0)
         return false;
-    bool waits = record.made && merge_waits_for_person(e, task, record.merge);
+    bool waits = record.made
+                 && (is_taken(e, task) ? strcmp(record.merge, "none") != 0
+                                       : merge_waits_for_person(e, task, record.merge));
     worktree_record_finish(&record);
     return waits;
 }
@@ -507,6 +515,8 @@ static bool repair_conflict(struct job *job) {
 static enum merge_result result_of(const struct job *job) {
     if (job->is_forced)
         return job->outcome == OUTCOME_CONFLICT ? MERGE_CONFLICT : MERGE_FAILED;
+    if (job->is_delivery && strcmp(job->record.merge, "direct") != 0)
+        return MERGE_DONE; /* as far as it is configured: on its branch, or handed over */
     if (!job->is_merged)
         return MERGE_FAILED;
     return !job->was_merged                   ? MERGE_DONE
@@ -578,6 +588,7 @@ static void worktree_made(struct job *made) {
     made->record = (struct worktree_record){ 0 };
     job->merging = TAKE_PTR(made->merging);
     job->skips_checks = made->skips_checks;
+    job->is_delivery = made->is_delivery;
     if (job->merging->into && strcmp(job->merging->into, job->record.base) != 0) {
         job->merging->old_base = job->record.base;
         job->record.base = xstrdup(job->merging->into);
@@ -673,7 +684,8 @@ static int check_mergeable(const struct engine *e, const struct merge_question *
     if (!core_task(e->core, q->task, view))
         return error_set(err, -ENOENT, "there is no task '%s'", id);
     bool is_judged =
-        view->state == TASK_HELD && (view->hold == HOLD_REVIEW || view->hold == HOLD_EXTERNAL);
+        view->state == TASK_HELD
+        && (view->hold == HOLD_REVIEW || view->hold == HOLD_EXTERNAL || view->hold == HOLD_TAKEN);
     if (run_find(e, q->task) || (!task_state_is_final(view->state) && !is_judged))
         return error_set(err, -EBUSY, "task '%s' is %s: only finished work can be merged", id,
                          task_state_name(view->state));
@@ -716,6 +728,7 @@ int engine_merge(struct engine *e, const struct merge_question *q, merge_ready r
     job->merging = xcalloc(1, sizeof(*job->merging));
     *job->merging =
         (struct merging){ .ready = ready, .ctx = ctx, .into = q->into ? xstrdup(q->into) : NULL };
+    job->is_delivery = q->is_delivery;
     job->skips_checks = q->skips_checks;
     job->needs_branch = true;
     if (q->dry_run && q->into) {

@@ -237,9 +237,12 @@ static void left_elsewhere(struct job *job) {
 static void commit_and_deliver(struct job *job) {
     const char *message = job_text(job, "%s\n\nSluice-Task: %s",
                                    *job->record.title ? job->record.title : job->id, job->id);
-    bool is_direct = strcmp(job->record.merge, "direct") == 0
-                     && !merge_waits_for_person(job->e, job->key.task, job->record.merge);
-    if (job->merging || is_direct)
+    bool is_direct = strcmp(job->record.merge, "direct") == 0;
+    bool merges =
+        job->merging
+            ? is_direct || !job->is_delivery
+            : is_direct && !merge_waits_for_person(job->e, job->key.task, job->record.merge);
+    if (merges)
         merge_begin(job);
     else
         worktree_commit(job, message,

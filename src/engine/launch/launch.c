@@ -18,12 +18,14 @@
 #include "engine/agents/agents_internal.h"
 #include "engine/budget/budget_internal.h"
 #include "engine/descendants.h"
+#include "engine/escalation.h"
 #include "engine/git/git_internal.h"
 #include "engine/launch/launch_internal.h"
 #include "engine/probes/probes_internal.h"
 #include "engine/questions.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
+#include "engine/takeover.h"
 #include "engine/tasks/tasks_internal.h"
 #include "os/clock.h"
 
@@ -140,6 +142,7 @@ struct launch {
     LIST(const char *) argv;
     struct run_command checks[RUN_CHECKS_MAX];
     struct launch_box box;
+    const struct engine_taken *taken; /* by a person, at a terminal; NULL: unattended */
     bool
         only_checks; /* its work is done, and a check had no result: the command is not run again */
 };
@@ -237,8 +240,11 @@ static void put_own_env(struct launch *l) {
     put_iteration_env(l);
     put_workspace_env(l);
     put_secret_names(l);
-    if (l->adapter) { /* stored with the shim, so that a later daemon knows it, too */
-        put_env(l, format(l, "SLUICE_ADAPTER=%s", l->adapter->name));
+    if (l->taken && l->taken->term)
+        put_env(l, format(l, "TERM=%s", l->taken->term));
+    if (l->adapter) {  /* stored with the shim, so that a later daemon knows it, too */
+        if (!l->taken) /* what it draws on a terminal is not read */
+            put_env(l, format(l, "SLUICE_ADAPTER=%s", l->adapter->name));
         if (l->run->session)
             put_env(l, format(l, "SLUICE_SESSION=%s", l->run->session));
         if (l->run->resumes)
@@ -372,7 +378,7 @@ static const char *session_prompt(struct launch *l, const char *prompt, bool is_
 static int take_adapter_command(struct launch *l, const char *prompt, struct error *err) {
     struct engine *e = l->e;
     assert(l->adapter);
-    const char *model = config_text(e->config, "agents.A.model", l->run->agent);
+    const char *model = escalation_model(e, l->run->task, l->run->agent);
     const char *usage = l->adapter->usage_file_name;
     struct agent_launch launch = { .model = *model ? model : NULL };
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
@@ -391,18 +397,24 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
         launch.usage_file = format(l, "%s/done/%s", e->data, usage);
     launch.is_sandboxed = l->box.kind != SANDBOX_NONE;
     launch.is_boxed = launch.is_sandboxed && geteuid() == 0;
+    launch.is_interactive = l->taken != NULL;
     add_words(l, &words, agent_command(l->adapter, &launch, &words));
     set_prompt(l, session_prompt(l, prompt, launch.allow != NULL));
     return end_words(l, "args", err);
 }
 
-/* Replaces {session} by the id of the session; unchanged without an id. */
-static const char *with_session(struct launch *l, const char *word) {
-    const char *at = strstr(word, SESSION_WORD);
-    if (!at || !l->run->session)
+static const char *replaced(struct launch *l, const char *word, const char *what,
+                            const char *with) {
+    const char *at = strstr(word, what);
+    if (!at || !with || !*with)
         return word;
-    return format(l, "%.*s%s%s", (int)(at - word), word, l->run->session,
-                  at + strlen(SESSION_WORD));
+    return format(l, "%.*s%s%s", (int)(at - word), word, with, at + strlen(what));
+}
+
+/* {session} and {model}; unchanged without an id or a model. */
+static const char *with_names(struct launch *l, const char *word) {
+    const char *model = escalation_model(l->e, l->run->task, l->run->agent);
+    return replaced(l, replaced(l, word, SESSION_WORD, l->run->session), MODEL_WORD, model);
 }
 
 static bool names_session(const char *const *words, size_t count) {
@@ -464,7 +476,7 @@ static int take_client_command(struct launch *l, const char *prompt, struct erro
         .permissions = config_text(config, "agents.A.permissions", agent),
         .resume = l->run->resumes ? l->run->session : NULL,
         .mode = config_text(config, "agents.A.mode", agent),
-        .model = config_text(config, "agents.A.model", agent),
+        .model = escalation_model(l->e, l->run->task, agent),
         .auth_method = config_text(config, "agents.A.auth_method", agent),
     };
     if (strcmp(client.permissions, "ask") == 0) {
@@ -505,7 +517,7 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
         if (here)
             r = add_prompt(l, words, count, i, inserted, err);
         else
-            *LIST_ADD(&l->argv) = with_session(l, words[i]);
+            *LIST_ADD(&l->argv) = with_names(l, words[i]);
     }
     if (r == 0 && strcmp(way, "argument") == 0 && !placed)
         r = add_prompt(l, words, count, count, prompt, err);
@@ -517,10 +529,60 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
     return 0;
 }
 
+/* --- for a person at a terminal --------------------------------------------------------------- */
+
+static int no_interactive_command(const struct launch *l, struct error *err) {
+    return error_set(err, -EOPNOTSUPP,
+                     "it is not known how agent '%.60s' is opened at a terminal: set "
+                     "agents.%.60s.take_command",
+                     l->run->agent, l->run->agent);
+}
+
+/* The configured command, or that of the adapter, with the settings of an unattended run. */
+static int take_agent_terminal(struct launch *l, struct error *err) {
+    const char *agent = l->run->agent, *const *words = NULL, *const *command = NULL;
+    int r = engine_check_agent(l->e, agent, err);
+    if (r < 0)
+        return r;
+    l->adapter = listen_adapter(l->e, agent);
+    size_t count = config_words(l->e->config, "agents.A.take_command", agent, &words);
+    bool is_own = config_words(l->e->config, "agents.A.command", agent, &command) > 0;
+    if (count > 0) {
+        bool has_session = names_session(words, count);
+        session_prepare(l->e, l->run, l->adapter && has_session && may_resume(l), has_session);
+        for (size_t i = 0; i < count; i++)
+            *LIST_ADD(&l->argv) = with_names(l, words[i]);
+        return end_words(l, "take_command", err);
+    }
+    return l->adapter && !l->adapter->client && !is_own && l->adapter->interactive
+               ? take_adapter_command(l, "", err)
+               : no_interactive_command(l, err);
+}
+
+/* A task with a command of its own, or without an agent, is opened with a shell. */
+static int build_terminal(struct launch *l, struct error *err) {
+    int r = 0;
+    if (l->run->executor != EXECUTOR_LOCAL || l->box.kind == SANDBOX_PODMAN)
+        return error_set(err, -EOPNOTSUPP, "%s cannot be opened at a terminal",
+                         l->box.kind == SANDBOX_PODMAN ? "a sandbox of podman" : "a run elsewhere");
+    if (json_object_get(l->json, "argv") || !l->run->agent) {
+        *LIST_ADD(&l->argv) = l->taken->shell ? l->taken->shell : "/bin/sh";
+        *LIST_ADD(&l->argv) = NULL;
+    } else
+        r = take_agent_terminal(l, err);
+    l->spec.prompt = NULL;
+    l->spec.stdin_path = NULL;
+    l->spec.terminal = l->taken->terminal;
+    l->spec.command.argv = l->argv.items;
+    return r;
+}
+
 static int build_command(struct launch *l, struct error *err) {
     const char *prompt = text_of(l, "prompt");
     const json_t *argv = json_object_get(l->json, "argv");
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (l->taken)
+        return build_terminal(l, err);
     if (l->only_checks) {
         *LIST_ADD(&l->argv) = "true";
         *LIST_ADD(&l->argv) = NULL;
@@ -581,6 +643,8 @@ static void build_limits(struct launch *l) {
     l->spec.command.timeout = span_of(l, "timeout_s", timeout);
     l->spec.idle_timeout =
         span_of(l, "idle_timeout_s", config_number(config, "tasks.idle_timeout_s", NULL));
+    if (l->taken) /* a person decides when it is over */
+        l->spec.command.timeout = l->spec.idle_timeout = 0;
     l->spec.grace = seconds_of(l, "grace_s", config_number(config, "tasks.grace_s", NULL));
     const char *signal_name = text_of(l, "stop_signal");
     if (!signal_name && l->adapter && !config_is_set(config, "agents.A.stop_signal", l->run->agent))
@@ -625,7 +689,7 @@ static int launch_one(struct launch *l, struct error *err) {
     else if (!l->spec.cwd)
         l->spec.cwd = l->project->path ? l->project->path : l->e->data;
     l->spec.stdin_path = text_of(l, "stdin");
-    l->only_checks = probe_skips_command(l->e, l->run->task, l->run->iteration);
+    l->only_checks = !l->taken && probe_skips_command(l->e, l->run->task, l->run->iteration);
     l->run->own_command = l->only_checks || json_object_get(l->json, "argv") != NULL;
     int r = prepare_one(l, err);
     if (r < 0)
@@ -650,7 +714,7 @@ static int launch_one(struct launch *l, struct error *err) {
     if (r == 0) {
         free(l->run->cwd);
         l->run->cwd = xstrdup(l->spec.cwd);
-        listen_begin(l->e, l->run, l->adapter);
+        listen_begin(l->e, l->run, l->taken ? NULL : l->adapter);
     }
     return r;
 }
@@ -665,6 +729,9 @@ static int launch_spec(struct engine *e, struct live_run *run, const struct spec
         return error_set(err, -ENOENT, "the store has no command for this task");
     struct launch l = { .e = e, .run = run, .project = project_of_task(e, run->task) };
     engine_task_id(e, run->task, l.id);
+    l.taken = takeover_is_run(e, run) ? engine_taken(e, run->task) : NULL;
+    if (takeover_is_run(e, run) && (!l.taken || !l.taken->terminal))
+        return error_set(err, -ENOENT, "the terminal of the person who takes it over is not known");
     l.json = json_loadb(row->json, row->json_size, 0, &problem);
     if (l.json)
         context_apply(l.json, row->context);
@@ -746,7 +813,8 @@ static void launch_task(struct engine *e, task_id task, const struct spec_row *r
     if (spec.stop != STOP_NONE) {
         error_set(&err, -ECANCELED, "it was stopped before it was launched");
         run_end_unlaunched(e, run, RUN_END_STOPPED, &err);
-    } else if (!is_ended_by_marker(e, run) && launch_spec(e, run, row, &err) < 0) {
+    } else if ((takeover_is_run(e, run) || !is_ended_by_marker(e, run))
+               && launch_spec(e, run, row, &err) < 0) {
         run_end_unlaunched(e, run, RUN_END_LAUNCH, &err);
     }
 }

@@ -296,6 +296,17 @@ static void show_program(struct launch_box *box, const char *program) {
     (void)box_show(box, SANDBOX_READ, full);
 }
 
+/* Runs call `sluice`, also as their MCP server. It may be in a hidden folder that PATH does not
+ * have: a build in the home directory. Beside the shim, or in bin if the shim is in libexec. */
+static void show_sluice(struct launch_box *box) {
+    static const char *const folders[] = { "", "../../bin/" };
+    const char *shim = box->e->shim_path, *slash = strrchr(shim, '/');
+    char full[PATH_MAX];
+    for (size_t i = 0; slash && i < ARRAY_SIZE(folders); i++)
+        if (realpath(box_text(box, "%.*s/%ssluice", (int)(slash - shim), shim, folders[i]), full))
+            show_program(box, full);
+}
+
 static void box_add_home(struct launch_box *box, const struct run_spec *spec) {
     const char *path = run_spec_variable(spec, "PATH"), *own = sandboxes_home(box->e);
     add_home(box, own);
@@ -303,6 +314,7 @@ static void box_add_home(struct launch_box *box, const struct run_spec *spec) {
         add_home(box, box->user);
     if (path)
         show_path(box, path);
+    show_sluice(box);
     if (box->run->agent) {
         _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, found = STRBUF_INIT;
         engine_agent_program(box->e, box->run->agent, &program, &found);

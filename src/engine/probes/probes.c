@@ -23,6 +23,7 @@
 
 #include "base/env_text.h"
 #include "base/hash.h"
+#include "base/id_table.h"
 #include "base/number.h"
 #include "engine/launch/launch_internal.h"
 #include "engine/note.h"
@@ -74,13 +75,12 @@ struct probe {
 };
 
 struct probes {
-    struct slab askers;
-    struct id_map by_task;
+    struct id_table askers; /* struct asker, by task */
     LIST(struct probe *) all;
     LIST(task_id) unread; /* their specs are not read yet */
     bool is_querying;
     uint32_t generation;
-    size_t running, answered, tasks;
+    size_t running, answered;
     time_ms wake_at; /* no probe is due before */
 };
 
@@ -88,30 +88,17 @@ PART_STATE(probes, struct probes, probes_of)
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-static struct asker *asker_at(const struct probes *p, uint32_t handle) {
-    return slab_at(&p->askers, handle);
-}
-
-static bool same_task(const void *ctx, uint32_t handle, const void *key) {
-    return asker_at(ctx, handle)->task == *(const task_id *)key;
+static void clear_asker(void *record) {
+    struct asker *a = record;
+    free(a->last);
 }
 
 static struct asker *find_asker(const struct engine *e, task_id task) {
-    uint32_t handle = id_map_find(&probes_of(e)->by_task, hash_u64(task), &task);
-    return handle ? asker_at(probes_of(e), handle) : NULL;
+    return id_table_find(&probes_of(e)->askers, task);
 }
 
 static struct asker *find_or_make_asker(struct engine *e, task_id task) {
-    struct probes *p = probes_of(e);
-    struct asker *a = find_asker(e, task);
-    if (a)
-        return a;
-    uint32_t handle = slab_alloc(&p->askers);
-    a = asker_at(p, handle);
-    a->task = task;
-    id_map_add(&p->by_task, hash_u64(task), handle);
-    p->tasks++;
-    return a;
+    return id_table_find_or_make(&probes_of(e)->askers, task);
 }
 
 static void write_note(struct engine *e, struct asker *a) {
@@ -212,17 +199,12 @@ static void leave(struct engine *e, struct asker *a) {
 }
 
 static void forget(struct engine *e, struct asker *a) {
-    struct probes *p = probes_of(e);
-    uint32_t handle = id_map_find(&p->by_task, hash_u64(a->task), &a->task);
     leave(e, a);
     if (a->has_note) {
         note_put_task(e, NOTE, a->task, NULL);
         turn_wrote(e);
     }
-    free(TAKE_PTR(a->last));
-    id_map_remove(&p->by_task, hash_u64(a->task), &a->task);
-    slab_free(&p->askers, handle);
-    p->tasks--;
+    (void)id_table_drop(&probes_of(e)->askers, a->task);
 }
 
 static void set_due(struct engine *e, struct probe *probe, time_ms at) {
@@ -747,7 +729,7 @@ bool engine_explain_probe(const struct engine *e, task_id task, struct strbuf *o
 
 void engine_count_probes(const struct engine *e, struct engine_probe_counts *ret) {
     const struct probes *p = probes_of(e);
-    *ret = (struct engine_probe_counts){ .tasks = p->tasks,
+    *ret = (struct engine_probe_counts){ .tasks = p->askers.slab.used,
                                          .commands = p->all.count,
                                          .running = p->running };
 }
@@ -799,7 +781,7 @@ static void dependency_ended(void *ctx, task_id task) {
 static void probes_ordered(struct engine *e, const struct order *order, size_t count) {
     struct asker *a;
     (void)count;
-    if (order->kind != ORDER_CHANGE || probes_of(e)->tasks == 0)
+    if (order->kind != ORDER_CHANGE || probes_of(e)->askers.slab.used == 0)
         return;
     if (order->to == TASK_DONE)
         core_each_dependant(e->core, order->task, dependency_ended, e);
@@ -824,24 +806,16 @@ static void drop_all(struct engine *e) {
 
 static void probes_init(struct engine *e) {
     struct probes *p = probes_of(e);
-    slab_init(&p->askers, sizeof(struct asker));
-    id_map_init(&p->by_task, same_task, p);
+    id_table_init(&p->askers, sizeof(struct asker), clear_asker);
     p->wake_at = TIME_NEVER;
-}
-
-static void finish_askers(struct probes *p) {
-    for (uint32_t h = 1; h < p->askers.next; h++)
-        free(asker_at(p, h)->last);
-    id_map_finish(&p->by_task);
-    slab_finish(&p->askers);
 }
 
 /* A new core is being loaded: everything is asked again. */
 static void probes_unload(struct engine *e) {
     struct probes *p = probes_of(e);
     drop_all(e);
-    finish_askers(p);
-    p->unread.count = p->tasks = 0;
+    id_table_finish(&p->askers);
+    p->unread.count = 0;
     p->is_querying = false;
     p->generation++;
     probes_init(e);
@@ -851,7 +825,7 @@ static void probes_free(struct engine *e) {
     struct probes *p = probes_of(e);
     for (size_t i = 0; i < p->all.count; i++)
         probe_free(p->all.items[i]);
-    finish_askers(p);
+    id_table_finish(&p->askers);
     free(p->all.items);
     free(p->unread.items);
 }

@@ -34,7 +34,8 @@ struct claim {
     enum executor_kind executor;
     enum adopted what;
     struct run_started who;
-    bool counts; /* in the current core it is the run of its task; then: */
+    bool is_taken; /* a person works at its terminal */
+    bool counts;   /* in the current core it is the run of its task; then: */
     enum task_state state_before;
     uint32_t attempt_before;
 };
@@ -75,6 +76,9 @@ static void note_claim(struct engine *e, task_id task, uint32_t attempt) {
     claim->executor = executors_of(e)->sweeping;
     /* Rows that do not know a run do not have its key. */
     (void)rundir_read_started(e->runs_folder, folder, NULL, &claim->who, NULL); /* else unknown */
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    claim->is_taken = rundir_read_spec(e->runs_folder, folder, NULL, &read, NULL) == 0
+                      && read->spec.terminal != NULL;
     struct run_key key = { .task = task, .attempt = attempt };
     struct executor_known known = { .boot_id = claim->who.boot_id };
     claim->what = executors_adopt(e, claim->executor, key, folder, &known);
@@ -117,7 +121,7 @@ static void claim_task(struct engine *e, struct task_spec *spec) {
     spec->attempt = claim->attempt;
     spec->state = TASK_STARTING;
     spec->reason = REASON_FIRST_IN_ORDER;
-    spec->hold = HOLD_NONE;
+    spec->hold = claim->is_taken ? HOLD_TAKEN : HOLD_NONE;
     spec->phase = PHASE_WORKING;
     spec->stop = STOP_NONE;
     spec->started_at = claim->who.at;

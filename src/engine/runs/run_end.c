@@ -24,6 +24,7 @@
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
+#include "engine/takeover.h"
 #include "engine/tasks/tasks_internal.h"
 
 #define LIMIT_PATIENCE MINUTES(10) /* agents retry a few times before they give up */
@@ -129,6 +130,8 @@ static void collect_facts(const struct engine *e, const struct live_run *run,
         .reported = ending->reported,
         .until = spec.until,
         .stop_requested = spec.stop != STOP_NONE,
+        .is_taken = takeover_is_run(e, run),
+        .is_taken_from = spec.stop == STOP_TAKE,
         .has_account = spec.run_limiter != 0,
         .must_print = must_print(e, run, ending),
         .resumes = run->resumes,
@@ -408,6 +411,8 @@ static void apply_started(struct engine *e, struct live_run *run, time_ms at) {
                          .task = run->task,
                          .attempt = run->view.attempt };
     (void)engine_apply(e, &fact, NULL);
+    if (run->agent)
+        usage_expect(e, run);
     char restart[48]; /* the first launch is number 0 */
     snprintf(restart, sizeof(restart), "{\"restart\":%" PRIu32 "}", run->view.attempt - 1);
     engine_event(e, "run.started", run->task, run->view.attempt, restart);
@@ -452,6 +457,8 @@ static void conclude(struct engine *e, struct live_run *run, struct run_ending *
         session_count_tree(e, run->task, ending->tree);
     if (verdict->failure[0])
         session_count_failure(e, run->task, verdict->failure);
+    if (facts->is_taken)
+        session_taken(e, run);
     struct fact fact = { .kind = FACT_RUN_ENDED, .task = run->task, .attempt = run->view.attempt };
     fact.ended.outcome = verdict->outcome;
     fact.ended.iterates = verdict->outcome == OUTCOME_CONFLICT && facts->conflict_iterates;
@@ -513,8 +520,8 @@ static bool apply_end(struct engine *e, struct live_run *run, const struct run_e
         remove_marker(e, run->task);
     else if (verdict.outcome != OUTCOME_OK)
         watch_note_marker(e, run->task);
-    if (had_command)
-        forecast_learn(e, run->task, end, run_tokens(run));
+    if (had_command && !facts.is_taken) /* people take their time */
+        forecast_learn(e, run->task, end, run_tokens(run), run->cost_micro_usd);
     budget_ended(e, run, verdict.outcome, ending.reported);
     write_end_event(e, run, end, verdict.outcome);
     rows_write_ended(e, run, end, verdict.outcome);

@@ -265,15 +265,19 @@ void run_outcome_decide(const struct end_facts *f, struct end_verdict *v) {
         /* 6. It cannot go on without the answer of a person. */
         if (f->question && ends_turn(v->outcome))
             v->outcome = OUTCOME_ASKED;
+        /* 7. A person took it over, unless it succeeded first; or that person's work ended, and
+         * the person decides what it is worth. */
+        if (f->is_taken || (f->is_taken_from && v->outcome != OUTCOME_OK))
+            v->outcome = OUTCOME_TAKEN;
     }
     explain_end(f, v);
     explain_report(f, v);
 
-    /* 7. Iterations without a change, 8. the same failure again and again. */
+    /* 8. Iterations without a change, 9. the same failure again and again. */
     rule_same_tree(f, v);
     rule_same_failure(f, v);
 
-    /* 9. An account that was limited for too long needs a person. */
+    /* 10. An account that was limited for too long needs a person. */
     if (v->outcome == OUTCOME_LIMITED && f->exhausted_account) {
         v->outcome = OUTCOME_CLOSED;
         v->closes_account = true;

@@ -96,6 +96,8 @@ struct end_facts {
     enum until until;
     enum marker marker;      /* with UNTIL_DONE */
     bool stop_requested;     /* by the core */
+    bool is_taken;           /* the run of a person who has taken the task over */
+    bool is_taken_from;      /* the core requested the stop for such a person */
     bool has_account;        /* that can be limited or closed */
     bool must_print;         /* it has an agent that does not end silently */
     bool resumes;            /* it continues an earlier session */

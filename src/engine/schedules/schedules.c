@@ -447,6 +447,32 @@ static void cancel_last(struct engine *e, const struct history *past) {
     }
 }
 
+struct fired {
+    int64_t due;
+    task_id first; /* of `count` tasks; 0: none */
+    uint64_t count;
+    const char *backup; /* the path; NULL: none */
+};
+
+static void record_fired(struct engine *e, struct entry *one, const struct fired *fired) {
+    struct history *past = &one->past;
+    struct event_data data;
+    past->last_due = fired->due;
+    past->last_task = fired->first;
+    past->last_count = fired->count;
+    past->fired++;
+    free(past->error);
+    past->error = NULL;
+    one->changed = true;
+    struct json_writer *w = event_begin(&data);
+    json_put_string(w, "schedule", one->def.name);
+    json_put_int(w, "due_at", fired->due * 1000);
+    json_put_int(w, "tasks", (int64_t)fired->count);
+    if (fired->backup)
+        json_put_string(w, "backup", fired->backup);
+    event_end(e, &data, "schedule.fired", fired->first, 0);
+}
+
 /* Adds the tasks; `due` is what is recorded. */
 static int add_tasks(struct engine *e, struct entry *one, const char *external_id, int64_t due,
                      struct error *err) {
@@ -467,19 +493,7 @@ static int add_tasks(struct engine *e, struct entry *one, const char *external_i
         return r;
     if (one->def.when.overlap == OVERLAP_REPLACE && first != past->last_task)
         cancel_last(e, past);
-    past->last_due = due;
-    past->last_task = first;
-    past->last_count = count;
-    past->fired++;
-    free(past->error);
-    past->error = NULL;
-    one->changed = true;
-    struct event_data data;
-    struct json_writer *w = event_begin(&data);
-    json_put_string(w, "schedule", one->def.name);
-    json_put_int(w, "due_at", due * 1000);
-    json_put_int(w, "tasks", (int64_t)count);
-    event_end(e, &data, "schedule.fired", first, 0);
+    record_fired(e, one, &(struct fired){ .due = due, .first = first, .count = count });
     return 0;
 }
 
@@ -539,20 +553,7 @@ static void record_backup(struct engine *e, struct entry *one, const struct sche
                           const char *path) {
     struct history *past = &one->past;
     past->cursor = step->last;
-    past->last_due = step->first;
-    past->last_task = 0;
-    past->last_count = 0;
-    past->fired++;
-    free(past->error);
-    past->error = NULL;
-    one->changed = true;
-    struct event_data data;
-    struct json_writer *w = event_begin(&data);
-    json_put_string(w, "schedule", one->def.name);
-    json_put_int(w, "due_at", step->first * 1000);
-    json_put_int(w, "tasks", 0);
-    json_put_string(w, "backup", path);
-    event_end(e, &data, "schedule.fired", 0, 0);
+    record_fired(e, one, &(struct fired){ .due = step->first, .backup = path });
     end_skips(e, one->def.name, &one->past);
     backup_files_prune(one->def.backup, one->def.name, one->def.keep);
 }

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "engine/agents.h"
+#include "engine/escalation.h"
 #include "engine/external_ids.h"
+#include "engine/imports.h"
 #include "engine/note.h"
 #include "engine/probes/probes_internal.h"
 #include "engine/submission.h"
@@ -33,7 +35,7 @@ int engine_complete_spec(struct engine *e, struct submission *s, sym resources[R
     spec->resource_count = s->resource_names.count;
     spec->artifact_missing = s->artifact && !artifact_is_there(e, s->artifact, spec->parent);
     spec->probe_closed = s->gate != NULL;
-    return 0;
+    return escalation_complete(e, s, err);
 }
 
 static int add_one(struct engine *e, struct submission *s, task_id id, struct error *err) {
@@ -75,6 +77,23 @@ void engine_put_context(struct engine *e, task_id task, const char *context) {
     turn_wrote(e);
 }
 
+/* For the parts: the task is in the core and in the batch. */
+static void register_added(struct engine *e, const struct submission *s) {
+    escalation_added(e, s);
+    if (s->external_id)
+        external_ids_add(e, s->spec.id, s->external_id);
+    if (s->imports)
+        imports_add(e, s->spec.id, s->imports);
+    if (s->spec.artifact_missing)
+        artifact_want(e, s->spec.id, s->artifact, s->spec.parent);
+    if (s->spec.probe_closed)
+        probe_want(e, s->spec.id);
+    if (s->spec.depends_on_count > 0)
+        blocked_added(e, s->spec.id);
+    if (s->spec.until == UNTIL_DONE)
+        marker_hold(e, s->spec.id);
+}
+
 int engine_add_tasks(struct engine *e, struct submission *tasks, size_t count, struct error *err) {
     task_id first = e->last_task + 1;
     size_t added = 0, written = 0;
@@ -99,16 +118,7 @@ int engine_add_tasks(struct engine *e, struct submission *tasks, size_t count, s
             store_send_ahead(e->store, e->turn.batch);
         written++;
         write_added(e, s);
-        if (s->external_id)
-            external_ids_add(e, s->spec.id, s->external_id);
-        if (s->spec.artifact_missing)
-            artifact_want(e, s->spec.id, s->artifact, s->spec.parent);
-        if (s->spec.probe_closed)
-            probe_want(e, s->spec.id);
-        if (s->spec.depends_on_count > 0)
-            blocked_added(e, s->spec.id);
-        if (s->spec.until == UNTIL_DONE)
-            marker_hold(e, s->spec.id);
+        register_added(e, s);
     }
     return 0;
 }

@@ -39,7 +39,8 @@ bool engine_await_needs_person(const struct engine *e, const struct task_view *v
         return core_blocked(e->core, view->id, &v) && v.gate == GATE_LIMITER && v.closed
                && v.opens_at == TIME_NEVER; /* its account */
     return view->state == TASK_DRAFT
-           || (view->state == TASK_HELD && view->not_before == 0 && view->hold != HOLD_CHECK);
+           || (view->state == TASK_HELD && view->not_before == 0 && view->hold != HOLD_CHECK
+               && view->hold != HOLD_CANDIDATES);
 }
 
 bool engine_await_settled(const struct engine *e, task_id task) {

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
+#include "base/id_table.h"
 #include "base/number.h"
 #include "engine/live_run.h"
 #include "engine/note.h"
@@ -17,69 +17,40 @@
     "asks for:\n\n"
 
 struct follow_ups {
-    struct slab slab;
-    struct id_map of_task;
+    struct id_table of_task; /* struct engine_follow_up */
 };
 
 PART_STATE(follow_ups, struct follow_ups, follow_ups_of)
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-static struct engine_follow_up *record_at(const struct follow_ups *s, uint32_t handle) {
-    return slab_at(&s->slab, handle);
-}
-
-static bool same_task(const void *ctx, uint32_t handle, const void *key) {
-    return record_at(ctx, handle)->task == *(const task_id *)key;
-}
-
-/* May be repeated. */
-static void clear(struct engine_follow_up *f) {
+static void clear(void *record) {
+    struct engine_follow_up *f = record;
     free(f->text);
     free(f->by);
     *f = (struct engine_follow_up){ .task = f->task };
 }
 
 static void follow_ups_free(struct engine *e) {
-    struct follow_ups *s = follow_ups_of(e);
-    for (uint32_t handle = 1; handle < s->slab.next; handle++)
-        clear(record_at(s, handle)); /* empty in a freed record */
-    slab_finish(&s->slab);
-    id_map_finish(&s->of_task);
+    id_table_finish(&follow_ups_of(e)->of_task);
 }
 
 static void follow_ups_reset(struct engine *e) {
-    struct follow_ups *s = follow_ups_of(e);
     follow_ups_free(e);
-    slab_init(&s->slab, sizeof(struct engine_follow_up));
-    id_map_init(&s->of_task, same_task, s);
+    id_table_init(&follow_ups_of(e)->of_task, sizeof(struct engine_follow_up), clear);
 }
 
 static struct engine_follow_up *find(const struct engine *e, task_id task) {
-    uint32_t handle = id_map_find(&follow_ups_of(e)->of_task, hash_u64(task), &task);
-    return handle ? record_at(follow_ups_of(e), handle) : NULL;
+    return id_table_find(&follow_ups_of(e)->of_task, task);
 }
 
 static struct engine_follow_up *find_or_make(struct engine *e, task_id task) {
-    struct follow_ups *s = follow_ups_of(e);
-    struct engine_follow_up *f = find(e, task);
-    if (f)
-        return f;
-    uint32_t handle = slab_alloc(&s->slab);
-    f = record_at(s, handle);
-    f->task = task;
-    id_map_add(&s->of_task, hash_u64(task), handle);
-    return f;
+    return id_table_find_or_make(&follow_ups_of(e)->of_task, task);
 }
 
 static void drop(struct engine *e, task_id task) {
-    struct follow_ups *s = follow_ups_of(e);
-    uint32_t handle = id_map_find(&s->of_task, hash_u64(task), &task);
-    if (!handle)
+    if (!id_table_drop(&follow_ups_of(e)->of_task, task))
         return;
-    id_map_remove(&s->of_task, hash_u64(task), &task);
-    clear(record_at(s, handle));
-    slab_free(&s->slab, handle);
     note_put_task(e, NOTE, task, NULL);
     turn_wrote(e);
 }
@@ -155,8 +126,10 @@ static void follow_ups_ordered(struct engine *e, const struct order *order, size
     (void)count;
     if (!f || f->is_over)
         return;
-    if (order->kind == ORDER_START && !f->is_used)
-        f->attempt = order->attempt;
+    struct task_view view = { .hold = HOLD_NONE };
+    (void)core_task(e->core, order->task, &view);
+    if (order->kind == ORDER_START && !f->is_used && view.hold != HOLD_TAKEN)
+        f->attempt = order->attempt; /* the person who has taken it over types something else */
     else if (order->kind == ORDER_CHANGE && task_state_is_final(order->to))
         f->is_over = true;
     else

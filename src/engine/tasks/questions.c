@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/id_table.h"
 #include "base/number.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
@@ -28,6 +28,8 @@ struct question {
     char *earlier;               /* questions and answers of the task before this one; NULL: none */
     uint32_t carrier;            /* the attempt that is given the answer; 0: none yet */
     bool is_held;                /* the task is held for it, by its last row */
+    uint32_t iteration;          /* of the task, when it was asked */
+    unsigned in_row; /* questions of this iteration since a person has answered one, and this one */
     unsigned link_count;
     uint8_t links[QUESTION_LINKS_MAX][SHA256_SIZE]; /* hashes of the codes, oldest first */
 };
@@ -43,8 +45,7 @@ struct engine_answer_wait {
 };
 
 struct questions {
-    struct slab slab;
-    struct id_map of_task;
+    struct id_table of_task;      /* struct question */
     LIST(struct question *) open; /* oldest first */
     LIST(task_id) touched;        /* tasks with a question whose rows have changed in this turn */
     LIST(task_id) released;       /* their run has ended, and the answer is there */
@@ -61,14 +62,6 @@ const char *question_state_name(enum question_state state) {
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-static struct question *question_at(const struct questions *s, uint32_t handle) {
-    return slab_at(&s->slab, handle);
-}
-
-static bool same_task(const void *ctx, uint32_t handle, const void *key) {
-    return question_at(ctx, handle)->view.task == *(const task_id *)key;
-}
-
 static void clear_answer(struct question *q) {
     free(q->view.answer);
     free(q->view.by);
@@ -76,7 +69,6 @@ static void clear_answer(struct question *q) {
     q->view.answered_at = 0;
 }
 
-/* May be repeated. */
 static void clear_question(struct question *q) {
     clear_answer(q);
     free(q->view.text);
@@ -87,40 +79,31 @@ static void clear_question(struct question *q) {
     q->link_count = 0;
 }
 
+static void free_question(void *record) {
+    struct question *q = record;
+    clear_question(q);
+    free(q->earlier);
+}
+
 static void questions_free_records(struct engine *e) {
     struct questions *s = questions_of(e);
-    for (uint32_t handle = 1; handle < s->slab.next; handle++) {
-        struct question *q = question_at(s, handle);
-        if (q->view.task == 0)
-            continue; /* freed */
-        clear_question(q);
-        free(q->earlier);
-    }
-    slab_finish(&s->slab);
-    id_map_finish(&s->of_task);
+    id_table_finish(&s->of_task);
     s->open.count = s->touched.count = s->released.count = 0;
 }
 
 static void questions_reset(struct engine *e) {
     struct questions *s = questions_of(e);
     questions_free_records(e);
-    slab_init(&s->slab, sizeof(struct question));
-    id_map_init(&s->of_task, same_task, s);
+    id_table_init(&s->of_task, sizeof(struct question), free_question);
     s->due = TIME_NEVER;
 }
 
 static struct question *find_question(const struct engine *e, task_id task) {
-    uint32_t handle = id_map_find(&questions_of(e)->of_task, hash_u64(task), &task);
-    return handle ? question_at(questions_of(e), handle) : NULL;
+    return id_table_find(&questions_of(e)->of_task, task);
 }
 
-static struct question *make_question(struct engine *e, task_id task) {
-    struct questions *s = questions_of(e);
-    uint32_t handle = slab_alloc(&s->slab);
-    struct question *q = question_at(s, handle);
-    q->view.task = task;
-    id_map_add(&s->of_task, hash_u64(task), handle);
-    return q;
+static struct question *find_or_make_question(struct engine *e, task_id task) {
+    return id_table_find_or_make(&questions_of(e)->of_task, task);
 }
 
 static void remove_open(struct engine *e, const struct question *q) {
@@ -185,6 +168,8 @@ static void write_note(struct engine *e, const struct question *q) {
     json_put_int(w, "answered_at", v->answered_at);
     json_put_int(w, "carrier", q->carrier);
     json_put_bool(w, "used", v->is_used);
+    json_put_int(w, "iteration", q->iteration);
+    json_put_int(w, "in_row", q->in_row);
     put_text(w, "earlier", q->earlier);
     put_links(w, q);
     note_end_task(e, &data, NOTE, v->task);
@@ -228,6 +213,8 @@ static void read_note(const json_t *note, struct question *q) {
     v->answered_at = number_of(note, "answered_at");
     v->is_used = json_is_true(json_object_get(note, "used"));
     q->carrier = (uint32_t)number_of(note, "carrier");
+    q->iteration = (uint32_t)number_of(note, "iteration");
+    q->in_row = (unsigned)number_of(note, "in_row");
     q->earlier = note_text(note, "earlier");
     read_links(json_object_get(note, "links"), q);
 }
@@ -241,7 +228,7 @@ static void questions_load(struct engine *e, const struct note_row *row) {
         return;
     json_t *note = json_loads(row->text, 0, NULL);
     if (json_is_string(json_object_get(note, "text"))) {
-        struct question *q = make_question(e, (task_id)task);
+        struct question *q = find_or_make_question(e, (task_id)task);
         read_note(note, q);
         if (q->view.state == QUESTION_OPEN)
             *LIST_ADD(&questions_of(e)->open) = q;
@@ -361,6 +348,29 @@ static int refuse_second(const struct engine *e, const struct question *q, struc
                      id);
 }
 
+static bool is_answered_by_person(const struct engine_question *v) {
+    return v->state == QUESTION_ANSWERED && !(v->by && strcmp(v->by, QUESTION_BY_DEADLINE) == 0);
+}
+
+/* A run that asks in a loop, with short deadlines, must not cause a notification each time. A person
+ * who answers is in control, so an answer starts the count again. */
+static int check_in_row(const struct engine *e, const struct question *q, uint32_t iteration,
+                        unsigned *ret_before, struct error *err) {
+    int64_t most = config_number(e->config, "capability.questions", NULL);
+    char id[ENGINE_ID_MAX];
+    *ret_before =
+        q && q->iteration == iteration && !is_answered_by_person(&q->view) ? q->in_row : 0;
+    if (*ret_before < most)
+        return 0;
+    if (!q || most == 0)
+        return error_set(err, -EBUSY,
+                         "runs may not ask (capability.questions is 0): decide it yourself");
+    return error_set(err, -EBUSY,
+                     "task '%s' has asked %u questions, and no person has answered: decide it "
+                     "yourself, or end your turn (capability.questions)",
+                     engine_task_id(e, q->view.task, id), *ret_before);
+}
+
 int engine_ask(struct engine *e, const struct engine_question *asked, struct error *err) {
     struct question *q = find_question(e, asked->task);
     bool is_same = q && strcmp(q->view.text, asked->text) == 0;
@@ -368,13 +378,21 @@ int engine_ask(struct engine *e, const struct engine_question *asked, struct err
         return is_same ? 1 : refuse_second(e, q, err);
     if (is_same && q->view.state == QUESTION_ANSWERED && !q->view.is_used)
         return 1; /* its prompt has the answer, but it asks all the same */
+    struct task_view task = { 0 };
+    unsigned before = 0;
+    (void)core_task(e->core, asked->task, &task);
+    int r = check_in_row(e, q, task.iteration, &before, err);
+    if (r < 0)
+        return r;
     if (q)
         keep_exchange(q);
     else
-        q = make_question(e, asked->task);
+        q = find_or_make_question(e, asked->task);
     clear_question(q);
     q->carrier = 0;
     q->is_held = false;
+    q->iteration = task.iteration;
+    q->in_row = before + 1;
     struct engine_question *v = &q->view;
     v->attempt = asked->attempt;
     v->text = xstrdup(asked->text);
@@ -589,9 +607,7 @@ static void questions_task_changed(struct engine *e, task_id task, const struct 
 }
 
 static void drop(struct engine *e, struct question *q) {
-    struct questions *s = questions_of(e);
     task_id task = q->view.task;
-    uint32_t handle = id_map_find(&s->of_task, hash_u64(task), &task);
     if (q->view.state == QUESTION_OPEN) {
         remove_open(e, q);
         if (state_of(e, task) != TASK_ABSENT)
@@ -599,11 +615,7 @@ static void drop(struct engine *e, struct question *q) {
     }
     note_put_task(e, NOTE, task, NULL);
     turn_wrote(e);
-    id_map_remove(&s->of_task, hash_u64(task), &task);
-    clear_question(q);
-    free(q->earlier);
-    *q = (struct question){ 0 };
-    slab_free(&s->slab, handle);
+    (void)id_table_drop(&questions_of(e)->of_task, task);
 }
 
 static void withdraw(struct engine *e, struct question *q, const struct task_spec *spec) {

@@ -26,7 +26,7 @@ function lineClass(text: string, head: boolean): string {
     return text.startsWith('+') ? 'diff-added' : text.startsWith('-') ? 'diff-removed' : '';
 }
 
-function Patch({ lines, name }: { lines: string[] | undefined; name: string }) {
+export function Patch({ lines, name }: { lines: string[] | undefined; name: string }) {
     if (!lines)
         return (
             <p class="faint">

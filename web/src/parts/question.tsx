@@ -31,7 +31,7 @@ function Deadline({ q }: { q: Question }) {
     if (!q.deadline) return <span>It waits until it is answered.</span>;
     return (
         <span>
-            If nobody answers,{' '}
+            If there is no answer,{' '}
             {q.default === null ? 'the task fails' : <>“{line(q.default)}” is used</>}{' '}
             <Countdown to={q.deadline} />, at <span class="num">{clock(q.deadline)}</span>.
         </span>
@@ -154,10 +154,10 @@ function Result({ q, typed }: { q: Question; typed: string }) {
             </p>
             <p class="faint">
                 {late ? (
-                    'The default, because nobody answered before the deadline'
+                    'The default, because there was no answer before the deadline'
                 ) : typed ? (
                     <>
-                        <Text of={q.by ?? 'Somebody else'} /> was faster
+                        <Text of={q.by ?? 'Another person'} /> answered first
                     </>
                 ) : (
                     <>

@@ -104,6 +104,21 @@ export function Section({
     );
 }
 
+export type Pair = [name: string, value: ComponentChildren];
+
+export function Pairs({ of: pairs }: { of: Pair[] }) {
+    return (
+        <dl class="pairs">
+            {pairs.map(([name, value]) => (
+                <div key={name}>
+                    <dt>{name}</dt>
+                    <dd>{value}</dd>
+                </div>
+            ))}
+        </dl>
+    );
+}
+
 /** Nothing there, and what to do about it. */
 export function Empty({ children, command }: { children: ComponentChildren; command?: string }) {
     return (

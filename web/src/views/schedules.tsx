@@ -7,7 +7,17 @@ import { now, onEvents } from '../live';
 import { ask } from '../parts/dialog';
 import { Mark } from '../parts/mark';
 import { ScheduleForm } from '../parts/schedule_form';
-import { Ago, Countdown, Empty, Problem, Section, Text, Tid } from '../parts/small';
+import {
+    Ago,
+    Countdown,
+    Empty,
+    type Pair,
+    Pairs,
+    Problem,
+    Section,
+    Text,
+    Tid,
+} from '../parts/small';
 import { say } from '../parts/toast';
 import { go, href, route } from '../route';
 import { count, inZone, knowsZone, line, many, spanWord, visible } from '../text';
@@ -404,7 +414,7 @@ function Coming({ of: s }: { of: Schedule }) {
 }
 
 function Facts({ of: s }: { of: Schedule }) {
-    const facts: [string, ComponentChildren][] = [
+    const facts: Pair[] = [
         ['due', <When of={s} />],
         ['time zone', line(s.timezone ?? (s.zone ? `${s.zone}, of the system` : 'of the system'))],
         ['overlap', line(s.overlap)],
@@ -424,14 +434,7 @@ function Facts({ of: s }: { of: Schedule }) {
     ]);
     return (
         <Section title="Schedule">
-            <dl class="pairs">
-                {facts.map(([name, value]) => (
-                    <div key={name}>
-                        <dt>{name}</dt>
-                        <dd>{value}</dd>
-                    </div>
-                ))}
-            </dl>
+            <Pairs of={facts} />
         </Section>
     );
 }

@@ -1,5 +1,4 @@
 // task.tsx: one task: why it does not run, what its runs print, what was asked for, what became of it.
-import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, ACTIONS, changes, possible } from '../actions';
 import { get, post, scope, words } from '../api';
@@ -7,13 +6,25 @@ import { useKeys } from '../keys';
 import { useLoad, useThrottle } from '../load';
 import { onEvents, status } from '../live';
 import { Borrows, Instead, Lends } from '../parts/agent';
+import { Candidates } from '../parts/best_of';
 import { Budget } from '../parts/budget';
 import { Changes } from '../parts/diff';
 import { editKey, EditPrompt, FollowUpForm } from '../parts/edit';
 import { Log } from '../parts/log';
 import { Mark } from '../parts/mark';
 import { draftKey, QuestionCard } from '../parts/question';
-import { Ago, Countdown, Elapsed, Empty, Problem, Section, Text, Tid } from '../parts/small';
+import {
+    Ago,
+    Countdown,
+    Elapsed,
+    Empty,
+    type Pair,
+    Pairs,
+    Problem,
+    Section,
+    Text,
+    Tid,
+} from '../parts/small';
 import { say } from '../parts/toast';
 import { Windows } from '../parts/windows';
 import { questionsOf } from '../questions';
@@ -428,13 +439,15 @@ function Asked({ task, of: events, after }: { task: TaskFull; of: Event[]; after
 }
 
 function Facts({ task }: { task: TaskFull }) {
-    const facts: [string, ComponentChildren][] = [
+    const facts: Pair[] = [
         [
             'project',
             <a href={href('board', '', { project: task.project })}>{line(task.project)}</a>,
         ],
         ['kind', line(task.kind) || '–'],
         ['agent', line(task.agent) || 'a command'],
+        ...(task.model ? [['model', line(task.model)] as Pair] : []),
+        ...(task.escalation ? [['escalation', line(task.escalation.text)] as Pair] : []),
         ['priority', <span class="num">{task.priority}</span>],
         ['iteration', <span class="num">{task.iteration}</span>],
         ['attempts', <span class="num">{task.attempt}</span>],
@@ -449,14 +462,7 @@ function Facts({ task }: { task: TaskFull }) {
         if (n > 0) facts.push([name.replace('_', ' '), <span class="num">{n}</span>]);
     return (
         <Section title="Task">
-            <dl class="pairs">
-                {facts.map(([name, value]) => (
-                    <div key={name}>
-                        <dt>{name}</dt>
-                        <dd>{value}</dd>
-                    </div>
-                ))}
-            </dl>
+            <Pairs of={facts} />
         </Section>
     );
 }
@@ -750,6 +756,7 @@ export function TaskView() {
                 <div class="main">
                     <Asked task={t} of={events} after={again} />
                     {why.data && explains(why.data, t) && <WhySection why={why.data} task={t} />}
+                    <Candidates task={t} after={again} />
                     {overBudget && <Budget task={t} after={again} />}
                     {attempt !== null && (
                         <Section
