@@ -31,6 +31,7 @@ struct guard_verdict {
     int status;          /* 0: pass; 400, 403, 405 or 415 */
     const char *word;    /* of the error object */
     const char *message; /* human-readable */
+    const char *headers; /* of the answer; or NULL */
 };
 
 struct guard_verdict guard_check(const struct guard *guard, const struct http_request *request);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "api/guard.h"
+#include "api/page_key.h"
 #include "api/response.h"
 #include "api/server_internal.h"
 #include "base/alloc.h"
@@ -176,18 +177,20 @@ static struct exchange *queue_answer(struct connection *c, struct response *resp
     return exchange;
 }
 
-static void refuse(struct connection *c, int status, const char *word, const char *message,
-                   const char *allow) {
+static void refuse(struct connection *c, const struct guard_verdict *verdict, const char *allow) {
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
-    response_print_error(word, message, &body);
+    bool is_stale = verdict->headers != NULL; /* signed by its key: no guess */
+    response_print_error(verdict->word, verdict->message, &body);
     struct exchange *exchange = queue_answer(
-        c, &(struct response){ .status = status,
+        c, &(struct response){ .status = verdict->status,
                                .type = JSON_TYPE,
                                .allow = allow,
-                               .headers = status == 401 ? "WWW-Authenticate: Bearer\r\n" : NULL,
+                               .headers = is_stale                 ? verdict->headers
+                                          : verdict->status == 401 ? "WWW-Authenticate: Bearer\r\n"
+                                                                   : NULL,
                                .body = strbuf_text(&body),
                                .size = body.length });
-    if (status == 401)
+    if (verdict->status == 401 && !is_stale)
         refuse_guess(exchange);
 }
 
@@ -211,7 +214,7 @@ void route_refuse(struct connection *c, int status, const char *word, const char
         c->closing = c->broken = true;
         c->owes_continue = false;
     }
-    refuse(c, status, word, message, NULL);
+    refuse(c, &(struct guard_verdict){ status, word, message }, NULL);
 }
 
 /* --- the head -------------------------------------------------------------------------------- */
@@ -227,7 +230,7 @@ static size_t body_max(const struct connection *c, const struct op *op) {
 static void refuse_head(struct connection *c, const struct guard_verdict *verdict,
                         const char *allow) {
     skip_body(c);
-    refuse(c, verdict->status, verdict->word, verdict->message, allow);
+    refuse(c, verdict, allow);
 }
 
 /* The owner's socket takes no token; the runs' socket requires one. */
@@ -246,16 +249,56 @@ static struct guard_verdict check_token(const struct connection *c,
     return (struct guard_verdict){ 0 };
 }
 
-/* Over TCP: finds the owner of the token. Some operations need none. */
+/* The session that has signed the request, or NULL. With the `boot` of another daemon it is stale:
+ * the answer says which one to use, and the page tries again. */
+static const struct engine_access *find_signer(struct connection *c,
+                                               const struct http_request *request,
+                                               const char *value, struct guard_verdict *verdict) {
+    struct server *server = c->server;
+    struct page_key_header header;
+    const char *host = http_request_header(request, "host");
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    /* Without TLS the name says nothing: another program may listen at ::1 and pass on what a browser
+     * sends to it. */
+    bool is_named = !c->tls && host && strncasecmp(host, "localhost", strlen("localhost")) == 0;
+    const struct engine_access *page = !is_named && page_key_parse(value, &header)
+                                           ? engine_find_page(server->engine, header.id)
+                                           : NULL;
+    if (!page)
+        return NULL;
+    page_key_text(request, &header, &text);
+    if (!page_key_verify(page->key, text.text, text.length, header.signature))
+        return NULL;
+    if (strcmp(header.boot, engine_boot(server->engine)) != 0) {
+        if (!server->boot_header)
+            server->boot_header = xasprintf("WWW-Authenticate: Sluice-Key\r\nX-Sluice-Boot: %s\r\n",
+                                            engine_boot(server->engine));
+        *verdict = (struct guard_verdict){
+            401, "stale", "this request was signed for another start of the daemon: sign it again",
+            server->boot_header
+        };
+        return NULL;
+    }
+    memcpy(c->signed_body, header.body, sizeof(header.body));
+    return page;
+}
+
+/* Over TCP: finds the owner of the token, or of the key. Some operations need none. */
 static struct guard_verdict check_access(struct connection *c, const struct http_request *request) {
     const char *header = http_request_header(request, "authorization");
     struct engine *engine = c->server->engine;
     struct tcp_end end;
     c->access = (struct exchange_caller){ .access = { .remote = true } };
     c->access_until = TIME_NEVER;
+    c->signed_body[0] = '\0';
     const char *token =
         header && strncasecmp(header, BEARER, strlen(BEARER)) == 0 ? header + strlen(BEARER) : NULL;
-    const struct engine_access *found = token ? engine_find_access(engine, token) : NULL;
+    struct guard_verdict stale = { 0 };
+    const struct engine_access *found = token    ? engine_find_access(engine, token)
+                                        : header ? find_signer(c, request, header, &stale)
+                                                 : NULL;
+    if (stale.status != 0)
+        return stale;
     /* A run on another machine, placed there by Slurm or left there by a failover, can only connect
      * over TCP. Its token has the same rights as at the runs' socket; the token of a run on this
      * machine is refused here. */
@@ -436,6 +479,12 @@ void route_request(struct connection *c) {
     struct exchange *exchange = exchange_new(c);
     c->closing |= exchange->close;
     connection_queue(c, exchange);
+    if (c->tcp && c->signed_body[0] && !page_key_body_fits(request, c->signed_body)) {
+        json_decref(params);
+        exchange_fail(exchange, 401, "unauthorized", "the body is not the one that was signed");
+        refuse_guess(exchange);
+        return;
+    }
     if (is_mcp && check_caller(request, &err) < 0) {
         exchange_fail(exchange, 400, "bad_request", err.text);
         return;

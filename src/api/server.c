@@ -196,6 +196,8 @@ struct server *server_new(struct loop *loop, struct engine *engine,
 
 void server_set_engine(struct server *server, struct engine *engine) {
     server->engine = engine;
+    freep(&server->boot_header);
+    server->boot_header = NULL;
     owner_socket_close(server);
 }
 
@@ -318,6 +320,7 @@ struct server *server_free(struct server *server) {
     loop_timer_free(server->loop, server->flush_timer);
     loop_timer_free(server->loop, server->poll_timer);
     free(server->owner);
+    free(server->boot_header);
     free(server);
     return NULL;
 }

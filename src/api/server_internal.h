@@ -19,6 +19,7 @@
 #include "api/server.h"
 #include "api/tls.h"
 #include "base/queue.h"
+#include "base/sha256.h"
 #include "base/strbuf.h"
 #include "ops/op.h"
 #include "os/loop.h"
@@ -107,6 +108,7 @@ struct server {
     struct server_options options;
     struct guard guard; /* of the Unix socket */
     char *owner;        /* the user who owns this daemon */
+    char *boot_header;  /* says how requests are to be signed; or NULL */
     struct listener owners, runs, web;
     size_t run_connections, tcp_connections;
     loop_ready accept_ready; /* for every listener */
@@ -238,8 +240,9 @@ struct connection {
     struct tcp_guard *tcp; /* over TCP; else NULL, and the next members are unused */
     struct tls *tls;       /* or NULL */
     struct tcp_address peer;
-    struct exchange_caller access; /* of the current request */
-    time_ms access_until;          /* steady clock: when its token expires; TIME_NEVER */
+    struct exchange_caller access;     /* of the current request */
+    time_ms access_until;              /* steady clock: when its token expires; TIME_NEVER */
+    char signed_body[SHA256_HEX_SIZE]; /* page_key.h; "": the request is not signed */
     int fd;
     struct loop_watch *watch;
     struct loop_timer *timer;

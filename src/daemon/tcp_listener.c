@@ -1,9 +1,9 @@
 /* tcp_listener.c: listens for TCP clients: on http.listen, or on a port that `sluice dash`
  * requested.
  *
- * Off until one of the two. The port of `sluice dash` is on the loopback interface and closes with
- * the daemon; the setting takes precedence. An unavailable address is retried, and nothing else
- * waits for it. */
+ * Off until one of the two. The port of `sluice dash` is on the loopback interface, and the next
+ * daemon opens it again while a page is signed in; the setting takes precedence. An unavailable
+ * address is retried, and nothing else waits for it. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -25,6 +25,7 @@ struct tcp_listener {
     struct server *server;
     char *wanted;             /* the settings as last read; "": none */
     struct loop_timer *timer; /* set while it cannot listen */
+    struct loop_timer *again; /* set while another program has the port of the pages */
     bool reload;              /* read the settings again even if unchanged */
     struct error problem;     /* code 0: none */
 };
@@ -124,10 +125,22 @@ static int open_port(void *ctx, unsigned port, struct error *err) {
     int r = server_listen_tcp(l->server, &(struct server_tcp){ .address = address }, err);
     if (r < 0) /* the client chose the port */
         return err ? err->code = -EBUSY : -EBUSY;
-    log_info(
-        "the dashboard was asked for: clients with a token come in at %s, until this daemon ends",
-        server_url(l->server));
+    log_info("pages of the dashboard and clients with a token come in at %s",
+             server_url(l->server));
     return 0;
+}
+
+/* Pages that are signed in find the daemon where it was. */
+static void open_again(void *ctx) {
+    struct tcp_listener *l = ctx;
+    unsigned port = engine_remembered_port(l->engine);
+    struct error err = { 0 };
+    if (*l->wanted || port == 0 || server_url(l->server) || !engine_has_pages(l->engine)
+        || open_port(l, port, &err) == 0)
+        return;
+    log_warning("the port of the dashboard: %s; it is tried again every %d s", err.text,
+                (int)(TRY_AGAIN / 1000));
+    loop_timer_set(l->loop, l->again, time_add(loop_now_steady(l->loop), TRY_AGAIN));
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -142,6 +155,8 @@ struct tcp_listener *tcp_listener_new(struct engine *engine, struct loop *loop,
     l->timer = loop_timer_new(loop, listen_now, l);
     engine_set_tcp_listener(engine, &(struct engine_tcp_listener){ url, problem, open_port, l });
     tcp_listener_check_config(l);
+    l->again = loop_timer_new(loop, open_again, l);
+    open_again(l);
     return l;
 }
 
@@ -150,6 +165,7 @@ struct tcp_listener *tcp_listener_free(struct tcp_listener *l) {
         return NULL;
     engine_set_tcp_listener(l->engine, &(struct engine_tcp_listener){ 0 });
     loop_timer_free(l->loop, l->timer);
+    loop_timer_free(l->loop, l->again);
     free(l->wanted);
     free(l);
     return NULL;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "engine/access.h"
 #include "ops/print.h"
 #include "os/log.h"
@@ -150,8 +151,9 @@ const struct op op_token_revoke = {
 
 /* The command line requests, over the owner's socket, a code that is valid once and for a minute,
  * and opens a link with the code in the fragment, which browsers do not send. The page exchanges it
- * for its own token, so what remains in a history or a terminal is worthless. The browser gets the
- * link from a file (engine_write_code_file).
+ * for a session: it gives the public half of a key that its browser keeps, and signs its requests
+ * (api/page_key.h). What remains in a history or a terminal is worthless. The browser gets the link
+ * from a file (engine_write_code_file).
  *
  * A process of a run gets no token for a code, however it found the code: a run must not gain its
  * owner's rights. The code is then consumed, because it has leaked. */
@@ -168,14 +170,21 @@ static const char *write_file(struct op_call *call, const char *code, const char
     return path;
 }
 
+/* At the port that was asked for; else at the one where pages came in last, or any that is free. */
+static int open_listener(struct op_call *call) {
+    unsigned port = (unsigned)op_number(call, "port", 0);
+    unsigned last = engine_remembered_port(call->engine);
+    if (port == 0 && last > 0 && engine_open_tcp_listener(call->engine, last, NULL) == 0)
+        return 0;
+    return engine_open_tcp_listener(call->engine, port, &call->err);
+}
+
 static int run_code(struct op_call *call) {
     char code[PAGE_CODE_SIZE];
     const char *scope = op_text(call, "scope");
     const char *url = engine_tcp_listener_url(call->engine);
     bool opened = !url;
-    int r = url ? 0
-                : engine_open_tcp_listener(call->engine, (unsigned)op_number(call, "port", 0),
-                                           &call->err);
+    int r = url ? 0 : open_listener(call);
     if (r < 0)
         return r;
     if (opened)
@@ -211,8 +220,24 @@ static int check_peer(struct op_call *call, const struct page_code *code) {
                    "identified: this link is used up");
 }
 
+/* A configured address needs no memory. */
+static void remember_port(struct op_call *call) {
+    const char *url = engine_tcp_listener_url(call->engine);
+    const char *colon = url ? strrchr(url, ':') : NULL;
+    int64_t port = 0;
+    if (colon && number_parse_int(colon + 1, &port, NULL) == 0 && port > 0 && port <= UINT16_MAX
+        && !*config_text(engine_config(call->engine), "http.listen", NULL))
+        engine_remember_port(call->engine, (unsigned)port);
+}
+
 static int run_open(struct op_call *call) {
     struct new_token *made = op_state(call, sizeof(*made), wipe);
+    const char *key = op_text(call, "key");
+    uint8_t point[ACCESS_KEY_SIZE] = { 0 };
+    if (key && (!number_hex_parse(key, point, sizeof(point)) || point[0] != 4))
+        return op_fail(call, -EINVAL,
+                       "'key' is not a public key: use the uncompressed point of a P-256 key in "
+                       "hexadecimal digits");
     struct page_code code = engine_take_code(call->engine, op_text(call, "code"));
     made->scope = code.scope;
     if (made->scope == ACCESS_NONE)
@@ -225,18 +250,24 @@ static int run_open(struct op_call *call) {
     made->until = time_add(engine_now(call->engine),
                            config_number(engine_config(call->engine), "http.session_h", NULL));
     char name[] = PAGE_NAME;
-    struct engine_access draft = {
-        .name = name, .scope = made->scope, .session = true, .expires_at = made->until
-    };
+    struct engine_access draft = { .name = name,
+                                   .scope = made->scope,
+                                   .session = true,
+                                   .has_key = key != NULL,
+                                   .expires_at = made->until };
+    memcpy(draft.key, point, sizeof(point));
     r = engine_add_access(call->engine, &draft, made->token, made->id, &call->err);
-    if (r == 0)
-        strbuf_puts(&call->memo, made->id);
-    return r;
+    if (r < 0)
+        return r;
+    remember_port(call);
+    strbuf_puts(&call->memo, made->id);
+    return 0;
 }
 
 static void finish_open(struct op_call *call) {
     const struct new_token *made = op_state(call, sizeof(*made), wipe);
-    (void)op_answer(call, "s:s, s:s, s:I", "token", made->token, "scope",
+    (void)op_answer(call, "s:s, s:s, s:s, s:s, s:I", "token", made->token[0] ? made->token : NULL,
+                    "id", made->id, "boot", engine_boot(call->engine), "scope",
                     access_scope_name(made->scope), "expires_at", made->until);
 }
 
@@ -276,15 +307,30 @@ const struct op op_session_code = {
 };
 
 const struct op op_session_open = {
-    OP("session.open", "POST", "/v1/session", "swap the code of a link for a token"),
-    .text = "Needs no token over TCP, as /healthz and answer links do not. A code that was "
-            "used, or is older than a minute, is refused (401). A process of a run is refused, too "
-            "(403), and the code becomes invalid.",
+    OP("session.open", "POST", "/v1/session", "swap the code of a link for a session"),
+    .text =
+        "Needs no token over TCP, as /healthz and answer links do not. A code that was "
+        "used, or is older than a minute, is refused (401). A process of a run is refused, too "
+        "(403), and the code becomes invalid. With `key` the session has no token: each request "
+        "is signed with the private key, `Authorization: Sluice-Key ID BOOT BODY SIGNATURE`. "
+        "BODY is the SHA-256 of the body, or `-` without one. SIGNATURE is ECDSA with SHA-256, r "
+        "and s, of these lines, without a newline at the end: `sluice-key-1`, the Host header, "
+        "BOOT, ID, the method, the target with its query, BODY. Both are in hexadecimal digits. "
+        "Another start of the daemon has another BOOT: it refuses the request with 401, and its "
+        "header `X-Sluice-Boot` has the new one.",
     .params = PARAMS(PARAM(TEXT, BODY, "code", .text = "what stands behind `#t=` in the link",
-                           .required = true, .min = 1, .max = 128)),
-    .answers = ANSWERS({ "token", T_TEXT, "for `Authorization: Bearer`", "sl_k3f9x2m7aq_…" },
-                       { "scope", T_WORD, "what it may do", &words_scope },
-                       { "expires_at", T_TIME, "until when it is good" }),
+                           .required = true, .min = 1, .max = 128),
+                     PARAM(TEXT, BODY, "key",
+                           .text = "the public key of the page: an uncompressed point of P-256 in "
+                                   "hexadecimal digits; without it the session gets a token",
+                           .min = 1, .max = 2 * ACCESS_KEY_SIZE)),
+    .answers =
+        ANSWERS({ "token", T_TEXT | T_NULL,
+                  "for `Authorization: Bearer`; null if the session has a key", "sl_k3f9x2m7aq_…" },
+                { "id", T_TEXT, "its id", "k3f9x2m7aq" },
+                { "boot", T_TEXT, "this start of the daemon, for signatures", "q3vZbW0m…" },
+                { "scope", T_WORD, "what it may do", &words_scope },
+                { "expires_at", T_TIME, "until when it is good" }),
     OP_WRITES(READ, NONE, run_open),
     .open = true,
     .gives_token = true,

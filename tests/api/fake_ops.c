@@ -489,6 +489,16 @@ bool engine_unreachable_run(const struct engine *engine, task_id task,
     return false;
 }
 
+const struct engine_access *engine_find_page(const struct engine *engine, const char *id) {
+    (void)engine;
+    return fake.page.has_key && strcmp(id, fake.page.id) == 0 ? &fake.page : NULL;
+}
+
+const char *engine_boot(const struct engine *engine) {
+    (void)engine;
+    return FAKE_BOOT;
+}
+
 const struct engine_access *engine_find_access(const struct engine *engine, const char *token) {
     static char name[] = "phone";
     static const char first[] = "sl_abcdefghi",

@@ -13,6 +13,7 @@
 #define FAKE_EVENTS_MAX 20000
 #define FAKE_RUN_TOKEN  "0123456789abcdef0123456789abcdef" /* of the run, while it is in Slurm */
 #define FAKE_SECRET     "hunter2-hunter2-hunter2"          /* replaced in logs; its name is KEY */
+#define FAKE_BOOT       "boot-of-this-daemon"
 #define FAKE_TOKEN      "sl_abcdefghij_0123456789012345678901234567890123456789012"
 /* The same with another letter for the last of "abcdefghij", from k on, is another token that may read. */
 
@@ -35,6 +36,7 @@ struct fake_world {
     bool access_ended;       /* FAKE_TOKEN has expired */
     time_ms access_left;     /* how long it is good for; 0: for ever */
     size_t access_uses;
+    struct engine_access page; /* which signs its requests; has_key false: none */
     char log_path[192];
     uint64_t log_offset;
     bool log_follow;

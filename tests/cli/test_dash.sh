@@ -14,7 +14,7 @@ link=$(cat out)
 expr "$link" : 'http://127\.0\.0\.1:[0-9]*/#t=[A-Za-z0-9_-]\{43\}$' >/dev/null
 report $? 'no display: the link is printed'
 url=${link%/#*}
-says "sluice: the daemon listens at $url from now on, until it ends; 'sluice config set http.listen=…' makes that lasting" \
+says "sluice: the daemon listens at $url from now on; 'sluice config set http.listen=ADDRESS' chooses another address" \
     'that it listens now is said'
 run sluice status
 rule 'and the status says where' grep -qF "$url" out

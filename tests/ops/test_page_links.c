@@ -34,12 +34,16 @@ static int listener_open(void *ctx, unsigned port, struct error *err) {
 
 static bool listening;
 
-static void open_with_listener(struct ops *o) {
+static void open_with_store(struct ops *o, enum ops_store store) {
     listening = false;
-    ops_open(o, OPS_MEMORY, NULL);
+    ops_open(o, store, NULL);
     engine_set_tcp_listener(o->engine, &(struct engine_tcp_listener){ .url = listener_url,
                                                                       .open = listener_open,
                                                                       .ctx = &listening });
+}
+
+static void open_with_listener(struct ops *o) {
+    open_with_store(o, OPS_MEMORY);
 }
 
 /* Requests a link with this body; returns its code. */
@@ -55,6 +59,59 @@ static struct reply swap(struct ops *o, const char *code) {
     char body[128];
     (void)snprintf(body, sizeof(body), "{\"code\":\"%s\"}", code);
     return ops_ask_by(o, ACCESS_NONE, "/v1/session", body, NULL);
+}
+
+#define POINT                                                                                      \
+    "04"                                                                                           \
+    "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"                             \
+    "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5"
+
+TEST(a_page_with_a_key_gets_no_token) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char body[512];
+    open_with_listener(&o);
+    char *code = code_of(&o, "{}");
+    (void)snprintf(body, sizeof(body), "{\"code\":\"%s\",\"key\":\"%s\"}", code, POINT);
+    struct reply r = ops_ask_by(&o, ACCESS_NONE, "/v1/session", body, NULL);
+    assert_int_equal(r.status, 200);
+    assert_true(json_is_null(json_object_get(r.json, "token")));
+    assert_string_equal(reply_text(&r, "boot"), engine_boot(o.engine));
+    const struct engine_access *page = engine_find_page(o.engine, reply_text(&r, "id"));
+    assert_non_null(page);
+    assert_true(page->session && page->has_key && page->key[0] == 4);
+    assert_int_equal(page->expires_at, reply_int(&r, "expires_at"));
+    reply_finish(&r);
+    free(code);
+}
+
+TEST(a_key_that_is_not_one_leaves_the_link_unused) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    static const char *const bad[] = { "x", "04", "046B17", "056b17" };
+    char body[512];
+    open_with_listener(&o);
+    char *code = code_of(&o, "{}");
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        (void)snprintf(body, sizeof(body), "{\"code\":\"%s\",\"key\":\"%s\"}", code, bad[i]);
+        reply_expect(ops_ask_by(&o, ACCESS_NONE, "/v1/session", body, NULL), 400, "'key'");
+    }
+    reply_expect(swap(&o, code), 200, "\"token\":\"sl_");
+    free(code);
+}
+
+TEST(the_port_of_the_pages_is_remembered) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_with_store(&o, OPS_SQLITE);
+    assert_int_equal(engine_remembered_port(o.engine), 0);
+    assert_false(engine_has_pages(o.engine));
+    char *code = code_of(&o, "{}");
+    reply_expect(swap(&o, code), 200, NULL);
+    assert_true(engine_has_pages(o.engine));
+    unsigned port = engine_remembered_port(o.engine);
+    assert_int_not_equal(port, 0);
+    ops_restart(&o);
+    assert_int_equal(engine_remembered_port(o.engine), port);
+    assert_true(engine_has_pages(o.engine));
+    free(code);
 }
 
 TEST(a_link_opens_a_page_once) {

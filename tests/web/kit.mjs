@@ -177,6 +177,7 @@ export async function close(page) {
     await page.evaluate(() => {
         localStorage.clear();
         sessionStorage.clear();
+        indexedDB.deleteDatabase('sluice');
     });
     await page.goto('about:blank');
     idle.push(page);

@@ -6,6 +6,7 @@ import { live } from './test_live.mjs';
 import { looks } from './test_looks.mjs';
 import { many } from './test_many.mjs';
 import { served } from './test_served.mjs';
+import { sessions } from './test_session.mjs';
 import { news } from './test_news.mjs';
 import { parts } from './test_parts.mjs';
 import { questions } from './test_questions.mjs';
@@ -27,6 +28,7 @@ try {
     await live(world, night);
     await hostile(world);
     await served(world);
+    await sessions();
     await news();
     await questions();
     await edit();

@@ -286,7 +286,7 @@ export async function live(world, night) {
             }),
         );
         await to(other, '#/events');
-        await other.getByText("This page's key has ended.").waitFor();
+        await other.getByText('Your session has ended.').waitFor();
         await other.getByText('sluice dash').waitFor();
     });
 

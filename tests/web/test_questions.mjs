@@ -118,7 +118,7 @@ export async function questions() {
                 await field.fill('green');
                 await answers(id, 'blue');
                 const { by } = await question(id);
-                await card(page, id).getByText(`${by} was faster`).waitFor();
+                await card(page, id).getByText(`${by} answered first`).waitFor();
                 equal(await text(page, '.question .answer'), 'blue', 'the answer');
                 equal(await field.inputValue(), 'green', 'what was typed');
                 ok(
@@ -161,7 +161,9 @@ export async function questions() {
                 const late = await asks('--deadline 1s --default red', 'Red or green?');
                 await world.state(late, 'done');
                 const page = await open(world, `#/task/${late}`);
-                await card(page, late).getByText('nobody answered before the deadline').waitFor();
+                await card(page, late)
+                    .getByText('there was no answer before the deadline')
+                    .waitFor();
                 const released = await asks('', 'Who knows?');
                 await to(page, `#/task/${released}`);
                 await card(page, released).getByRole('button', ANSWER).waitFor();

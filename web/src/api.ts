@@ -1,17 +1,12 @@
-// api.ts: one way to ask the daemon. The key of this page comes from the link of `sluice dash`, lives in the
-// session storage of this tab, and goes with every request. A refusal is a message of the daemon; the page
-// shows it as it is.
+// api.ts: one way to ask the daemon. Each request is signed by the session of this browser (session.ts). A refusal
+// is a message of the daemon; the page shows it as it is.
 import { signal } from '@preact/signals';
+import { authorization, begin, renew, resume, type Scope, scopeNow } from './session';
 
 export type Access = 'starting' | 'open' | 'locked';
-export type Scope = 'read' | 'submit' | 'admin';
-
-const KEY = 'sluice.token';
-const SCOPE = 'sluice.scope';
-
 export const access = signal<Access>('starting');
-export const scope = signal<Scope>((sessionStorage.getItem(SCOPE) as Scope | null) ?? 'admin');
-/** Why the page is locked, when there is more to say than that its key has ended. */
+export const scope = signal<Scope>('admin');
+/** Why the page is locked, when there is more to say than that its session has ended. */
 export const lockedBecause = signal<string | null>(null);
 
 export class ApiError extends Error {
@@ -34,11 +29,6 @@ export function words(error: unknown): string {
     return String(error);
 }
 
-function headers(more: Record<string, string> = {}): Record<string, string> {
-    const token = sessionStorage.getItem(KEY);
-    return token ? { Authorization: `Bearer ${token}`, ...more } : more;
-}
-
 async function refusal(answer: Response): Promise<ApiError> {
     let code = 'http';
     let message = `the daemon answered ${answer.status}`;
@@ -54,31 +44,54 @@ async function refusal(answer: Response): Promise<ApiError> {
         if (answer.status === 502) message = 'no daemon answers; start it with: sluice up';
     }
     if (answer.status === 401) {
-        message = "this page's key has ended: run `sluice dash` again";
+        message = 'this session has ended: run `sluice dash` again';
         lock(null);
     }
     return new ApiError(answer.status, code, message, index);
 }
 
 export function lock(because: string | null): void {
-    sessionStorage.removeItem(KEY);
     lockedBecause.value = because;
     access.value = 'locked';
 }
 
-async function send(path: string, init: RequestInit): Promise<Response> {
-    let answer: Response;
+interface Sending {
+    method?: 'GET' | 'POST';
+    headers?: Record<string, string>;
+    body?: string;
+    signal?: AbortSignal | null;
+}
+
+const sign = (path: string, sending: Sending): Promise<string | null> => {
+    const { pathname, search } = new URL(path, location.href); // as it will be sent
+    return authorization(sending.method ?? 'GET', pathname + search, sending.body ?? null);
+};
+
+async function sendOnce(
+    path: string,
+    sending: Sending,
+    signature: string | null,
+): Promise<Response> {
+    const { headers = {} } = sending;
     try {
-        answer = await fetch(path, {
+        return await fetch(path, {
             cache: 'no-store',
             credentials: 'omit',
             referrerPolicy: 'no-referrer',
-            ...init,
+            ...sending,
+            headers: signature ? { ...headers, Authorization: signature } : headers,
         });
     } catch (error) {
         if (error instanceof DOMException && error.name === 'AbortError') throw error;
         throw new ApiError(0, 'unreachable', 'the daemon does not answer; the page keeps trying');
     }
+}
+
+async function send(path: string, sending: Sending): Promise<Response> {
+    const signature = await sign(path, sending);
+    let answer = await sendOnce(path, sending, signature);
+    if (answer.status === 401 && (await renew(answer, signature)))
+        answer = await sendOnce(path, sending, await sign(path, sending));
     if (!answer.ok) throw await refusal(answer);
     return answer;
 }
@@ -94,14 +107,14 @@ export function address(path: string, query: Query = {}): string {
 }
 
 export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
-    const answer = await send(address(path, query), { headers: headers(), signal: signal ?? null });
+    const answer = await send(address(path, query), { signal: signal ?? null });
     return (await answer.json()) as T;
 }
 
-function posted(body: unknown, more: Record<string, string> = {}): RequestInit {
+function posted(body: unknown, more: Record<string, string> = {}): Sending {
     return {
         method: 'POST',
-        headers: headers({ 'Content-Type': 'application/json', ...more }),
+        headers: { 'Content-Type': 'application/json', ...more },
         body: JSON.stringify(body),
     };
 }
@@ -133,40 +146,30 @@ export function open(
     signal: AbortSignal,
     more: Record<string, string> = {},
 ): Promise<Response> {
-    return send(address(path, query), { headers: headers(more), signal });
+    return send(address(path, query), { headers: more, signal });
 }
 
-/* --- the key ------------------------------------------------------------------------------------ */
+/* --- the session --------------------------------------------------------------------------------- */
 
-/** Takes `#t=CODE` out of the address before anything else can see it, and swaps the code for a key. */
+/** Takes `#t=CODE` out of the address before anything else can see it, and swaps the code for a session. */
 export async function enter(): Promise<void> {
+    // Another program may have this port at ::1, which the browser would ask first.
+    if (location.protocol === 'http:' && location.hostname === 'localhost')
+        return location.replace(location.href.replace('//localhost', '//127.0.0.1'));
     const match = /^#t=([A-Za-z0-9_-]+)/.exec(location.hash);
-    if (match) {
-        history.replaceState(null, '', location.pathname);
-        try {
-            const answer = await fetch('/v1/session', {
-                method: 'POST',
-                headers: { 'Content-Type': 'application/json' },
-                body: JSON.stringify({ code: match[1] }),
-                cache: 'no-store',
-                credentials: 'omit',
-            });
-            if (!answer.ok) {
-                if (!sessionStorage.getItem(KEY))
-                    return lock(
-                        'this link was used already or is too old: run `sluice dash` again',
-                    );
-            } else {
-                const got = (await answer.json()) as { token: string; scope: Scope };
-                sessionStorage.setItem(KEY, got.token);
-                sessionStorage.setItem(SCOPE, got.scope);
-                scope.value = got.scope;
-            }
-        } catch {
-            return lock(
-                'the daemon does not answer: start it with `sluice up`, then run `sluice dash` again',
-            );
-        }
+    if (match) history.replaceState(null, '', location.pathname);
+    let given: Scope | null = null;
+    try {
+        if (match) given = await begin(match[1] ?? '');
+    } catch {
+        return lock(
+            'the daemon does not answer: start it with `sluice up`, then run `sluice dash` again',
+        );
     }
+    if (!given) await resume();
+    given ??= scopeNow();
+    if (match && !given)
+        return lock('this link was used already or is too old: run `sluice dash` again');
+    scope.value = given ?? 'admin';
     access.value = 'open';
 }

@@ -238,9 +238,9 @@ function Locked() {
     return (
         <main class="locked">
             <Logo />
-            <h1>{lockedBecause.value ?? "This page's key has ended."}</h1>
+            <h1>{lockedBecause.value ?? 'Your session has ended.'}</h1>
             <p>
-                Keys live as long as their tab, and end with the daemon's word. For a new one, in a
+                Access lasts for this session and can be revoked. To open a new one, run in a
                 terminal:
             </p>
             <p>
