@@ -40,6 +40,16 @@ shim_of() {
     tr '\0\n' '  ' <"$home/runs/$1/$2/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p'
 }
 
+# The end of a run, as its shim has recorded it: end.json, or a record of the lock file when a daemon
+# has stored it.
+recorded_end() { # TASK ATTEMPT
+    if [ -e "$home/runs/$1/$2/end.json" ]; then
+        cat "$home/runs/$1/$2/end.json"
+    else
+        tail -c +1025 "$home/runs/$1/$2/lock" | tr '\0' '\n' | sed -n '1{/^end$/!q;n;p;q}'
+    fi
+}
+
 field() {
     first "$1" <"$tmp/out"
 }
