@@ -19,7 +19,7 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
+.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench soak sim fuzz demo example docs install dist deb test-deb clean todo help
 
 all: build
 
@@ -128,6 +128,18 @@ docs: build ## write the generated documents and pictures again
 install: build ## install the programs and their manual pages (DESTDIR, PREFIX)
 	@$(if $(PREFIX),meson configure $(BUILD) -Dprefix=$(PREFIX))
 	@meson install -C $(BUILD)
+
+dist: ## the source archive of a release, in build-dist
+	@scripts/setup --page
+	@scripts/dist
+
+deb: ## the Debian package, in build-dist, checked with lintian
+	@scripts/setup --deb
+	@scripts/deb
+
+test-deb: ## the package in a minimal Debian: install, upgrade with live runs, downgrade, removal, purge; needs root
+	@scripts/setup --deb --fresh
+	@scripts/test-deb $(BUILD)
 
 todo: ## debts written down in the code
 	@grep -rnE 'TODO\([a-z]+\):' src tests bench scripts || echo "none"
