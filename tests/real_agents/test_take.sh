@@ -28,17 +28,20 @@ projects: {web: {path: '$work', workspace_mode: worktree}}"
 start
 : >"$work/$wait_for"
 
+# A server without sessions ends, and a session that is opened meanwhile is lost: this one stays.
+mux new-session -d -s keeper 'exec tail -f /dev/null'
+
 begun() { [ -n "$(tools)" ]; }
 opens() { # ID: in a terminal of its own; a file changes with each output, for `soon`
-    mux new-session -d -x 120 -y 40 "'$SLUICE' take $1; echo \"take: exit code \$?\"; exec tail -f /dev/null"
-    mux pipe-pane "cat >'$tmp/screen.bytes'"
+    mux new-session -d -s take -x 120 -y 40 "'$SLUICE' take $1; echo \"take: exit code \$?\"; exec tail -f /dev/null"
+    mux pipe-pane -t take "cat >'$tmp/screen.bytes'"
 }
 sees() {
-    mux capture-pane -p >"$tmp/out" 2>"$tmp/err" && grep -qF -e "$1" "$tmp/out"
+    mux capture-pane -t take -p >"$tmp/out" 2>"$tmp/err" && grep -qF -e "$1" "$tmp/out"
 }
 # A key that comes before the program reads is lost: type until the text is there.
 types() { # TEXT
-    mux send-keys -l "$1" && soon sees "$1" && mux send-keys Enter
+    mux send-keys -t take -l "$1" && soon sees "$1" && mux send-keys -t take Enter
 }
 was_asked() { # PYTHON
     [ "$(asked "any($1 for x in r)")" = True ]
@@ -61,7 +64,7 @@ for agent in claude codex; do
     rule "$agent: in the worktree" sees "worktrees/$id"
     case $agent in
     claude) types /exit ;;
-    codex) mux send-keys C-d ;;
+    codex) mux send-keys -t take C-d ;;
     esac
     rule "$agent: when it has ended, the person chooses" soon sees '[d/c/H]'
     types c
@@ -71,6 +74,6 @@ for agent in claude codex; do
     rule "$agent: each run in a sandbox" boxed "$id"
     rule "$agent: the provider got everything in one conversation" \
         [ "$(asked "'Paint the door, $agent.' in r[-1]['prompt'] and 'Now the window, $agent.' in r[-1]['prompt'] and r[-1]['turns'] >= 2")" = True ]
-    mux kill-server
+    mux kill-session -t take
 done
 finish
