@@ -140,8 +140,23 @@ static void forward_checkout(struct job *job, const char *named) {
     repository_checkout_finish(&checkout);
 }
 
+#define LISTS_MAX 20
+#define LIST_PAUSE 100 /* ms */
+
+static void list_checkouts(struct job *job);
+
+static void list_again(void *ctx) {
+    list_checkouts(ctx);
+}
+
 static void checkouts_listed(struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf where = STRBUF_INIT;
+    /* Git reads the files of every worktree and fails if one is being created or removed: by a job in
+     * another lane, or by another program. */
+    if (job->result.code > 0 && job->lists++ < LISTS_MAX) {
+        job_wait(job, LIST_PAUSE, list_again);
+        return;
+    }
     if (!job_worked(job, "git worktree list", try_merge_again))
         return;
     if (git_find_checkout(job->result.output, job->record.base, &where))
@@ -153,11 +168,16 @@ static void checkouts_listed(struct job *job) {
                            base_updated);
 }
 
+static void list_checkouts(struct job *job) {
+    job_git(job, WORDS("worktree", "list", "--porcelain"), checkouts_listed);
+}
+
 static void move_base(struct job *job) {
     job->doing = "moves the base branch";
     job->can_stop = false;
+    job->lists = 0;
     diff_keep_merge(job);
-    job_git(job, WORDS("worktree", "list", "--porcelain"), checkouts_listed);
+    list_checkouts(job);
 }
 
 /* --- checks after a rebase -------------------------------------------------------------------- */
