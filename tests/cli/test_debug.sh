@@ -16,7 +16,7 @@ run sluice debug scheduler --json --snapshot "$here/plan/000-debug.json"
 has '{"id":"1737802000","type":"plan","priority":100,"age_ms":3000000,"depth":1,"iteration":1,"runnable":false,"reason":"parent incomplete"}' 'as JSON'
 
 run sluice debug scheduler --snapshot "$here/plan/mixed.json"
-for reason in 'held' 'dependency incomplete' 'artifact missing' 'rate limited' 'project budget used up' \
+for reason in 'held' 'dependency incomplete' 'artifact missing' 'rate limited' 'only reserve left' 'project budget used up' \
     'lease:serial:web/p1/-'; do
     has "no ($reason)" "reason: $reason"
 done
