@@ -16,10 +16,14 @@ run sluice debug scheduler --json --snapshot "$here/plan/000-debug.json"
 has '{"id":"1737802000","type":"plan","priority":100,"age_ms":3000000,"depth":1,"iteration":1,"runnable":false,"reason":"parent incomplete"}' 'as JSON'
 
 run sluice debug scheduler --snapshot "$here/plan/mixed.json"
-for reason in 'held' 'dependency incomplete' 'artifact missing' 'rate limited' 'only reserve left' 'project budget used up' \
+for reason in 'held' 'dependency incomplete' 'artifact missing' 'rate limited' 'project budget used up' \
     'lease:serial:web/p1/-'; do
     has "no ($reason)" "reason: $reason"
 done
+
+run sluice debug scheduler --snapshot "$here/plan/reserve.json"
+has 'web-1  -     100       0s   0      1     no (only reserve left)' 'an account of which only the reserve is left is not limited'
+has 'web-2  -     100       0s   0      1     no (rate limited)' 'one that is, is'
 
 run sluice debug scheduler --snapshot - <"$here/plan/empty.json"
 prints '  ID  TYPE  PRIORITY  AGE  DEPTH  ITER  RUNNABLE' 'nothing to list'
