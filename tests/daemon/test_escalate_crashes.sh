@@ -15,6 +15,7 @@ cp "${TEST_SLUICED:?is not set}" bin/killed-sluiced
 # Starts the daemon again when it was killed, as a service manager does.
 cat >bin/sluiced <<'END'
 #!/bin/sh
+echo $$ >>"$LIFE/managers"
 "${0%/*}/killed-sluiced" "$@" &
 exec 3>&-
 wait $!
@@ -42,6 +43,14 @@ added() {
 # answered COMMAND [OPTION]: its answer about the task is in the file of the command.
 answered() {
     "$tmp/bin/sluice" "$@" it --json >"$LIFE/$1" 2>>"$LIFE/log"
+}
+
+# A daemon that was killed may be started again after `down` found none.
+is_over() {
+    "$tmp/bin/sluice" down >>"$LIFE/log" 2>&1 || return 1
+    while read -r manager; do
+        ! kill -0 "$manager" 2>/dev/null || return 1
+    done <"$LIFE/managers"
 }
 
 # life NAME KILL: in a folder of its own. KILL: '' or 'N before' or 'N after'.
@@ -74,7 +83,7 @@ END
         tr '{' '\n' <"$LIFE/events" | grep -o '"from":"[^"]*:[^"]*","to":"[^"]*","step":[0-9]*' | sort
     } >"$LIFE/result"
     : >"$LIFE/over"
-    soon "$tmp/bin/sluice" down >>"$LIFE/log" 2>&1
+    soon is_over
 }
 
 life calm ''
