@@ -585,8 +585,7 @@ static struct candidate_row candidate_row_at(struct listing *l, size_t i) {
     if (core_blocked(l->core, v.id, &verdict)) {
         strbuf_clear(&l->reason);
         verdict_code(&verdict, core_symbols(l->core), &l->reason);
-        row.reason =
-            verdict.gate == GATE_LEASE ? strbuf_text(&l->reason) : verdict_words(&verdict);
+        row.reason = verdict.gate == GATE_LEASE ? strbuf_text(&l->reason) : verdict_words(&verdict);
     }
     row.depth = v.depth;
     row.iteration = v.iteration;

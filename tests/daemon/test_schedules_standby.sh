@@ -35,7 +35,7 @@ fires() { # as soon as something is due
 in_b "$SLUICE" up >/dev/null 2>&1
 rule 'the active daemon fires' fires
 
-# The one that was killed comes back as the standby of the other one.
+# The one that was killed comes back as a standby.
 for killed in "$home" "$b" "$home"; do
     (SLUICE_HOME=$killed && daemon=$(pid_of_daemon) && kill -9 "$daemon" && is_gone "$daemon")
     rule 'the standby goes on with the schedules' fires
