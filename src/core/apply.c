@@ -249,7 +249,7 @@ static int apply_limiter_used(struct core *c, const struct fact *fact, struct er
     if (!index)
         return error_set(err, -ENOENT, "limiter '%s' is not known",
                          symbol_name(&c->symbols, fact->used.limiter));
-    return !limiter_set_quota(c, index, fact->used.window, fact->used.quota);
+    return !limiter_set_quota(c, index, fact->used.window, fact->used.quota, fact->used.corrects);
 }
 
 static int apply_hours(struct core *c, const struct fact *fact, struct error *err) {
@@ -860,11 +860,17 @@ static int apply_probe(struct core *c, uint32_t task, const struct fact *fact, s
     return 0;
 }
 
-static int check_unanswered(struct core *c, uint32_t task, const struct fact *fact,
+static int apply_unanswered(struct core *c, uint32_t task, const struct fact *fact,
                             struct error *err) {
     const struct task *t = task_at(c, task);
-    bool waits = t->state == TASK_HELD ? t->hold == HOLD_QUESTION : t->flags & TASK_PROBE_CLOSED;
-    return waits ? 0 : error_set(err, -EINVAL, "task %" PRIu64 " has asked nothing", fact->task);
+    bool has_asked = t->state == TASK_HELD && t->hold == HOLD_QUESTION;
+    bool is_probed = t->state == TASK_WAITING && t->flags & TASK_PROBE_CLOSED;
+    if (!has_asked && !is_probed)
+        return error_set(err, -EINVAL, "task %" PRIu64 " has asked nothing", fact->task);
+    task_become(
+        c, task,
+        (struct change){ TASK_FAILED, has_asked ? REASON_UNANSWERED : REASON_GATE_TIMEOUT });
+    return 0;
 }
 
 /* Only a task that waits for its candidates learns how they ended; one that is queued may be held
@@ -1176,7 +1182,7 @@ static const struct fact_rule rules[] = {
     [FACT_TASK_ADDED]    = { "task-added", true, apply_task_added },
     [FACT_LIMITER_CLEAR] = { "limiter-clear", false, apply_reopened },
     [FACT_LIMITER_USED]  = { "limiter-used", true, apply_limiter_used },
-    [FACT_UNANSWERED]    = { "unanswered", ON_TASK(IN(HELD) | IN(WAITING), check_unanswered), BECOMES(FAILED, UNANSWERED) },
+    [FACT_UNANSWERED]    = { "unanswered", ON_TASK(IN(HELD) | IN(WAITING), apply_unanswered) },
     [FACT_TAKE]          = { "take", ON_TASK(QUEUED | LIVE | IN(DONE) | IN(FAILED) | IN(CANCELED), apply_take) },
     [FACT_CANDIDATES]    = { "candidates", ON_TASK(QUEUED, apply_candidates) },
     [FACT_SLING]         = { "sling", ON_TASK(ANY, apply_sling), BECOMES(WAITING, SLUNG) },

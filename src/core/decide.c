@@ -177,11 +177,17 @@ static bool reserve_in_order(struct core *c) {
     return released;
 }
 
+/* Its task may not hold it any more. */
+static bool claim_expire(struct core *c) {
+    bool expired = c->claim.task && !may_claim(c, c->claim.task);
+    if (expired)
+        claim_drop(c);
+    return expired;
+}
+
 /* True: a reserved slot was released to others. */
 static bool claim_update(struct core *c) {
-    bool released = c->claim.task && !may_claim(c, c->claim.task);
-    if (released)
-        claim_drop(c);
+    bool released = claim_expire(c);
     if (!c->claim.task) {
         if (c->now < c->overdue_from || c->full_keys == 0)
             return released; /* no task to claim, or nothing to reserve */
@@ -500,6 +506,7 @@ static bool start_lent(struct core *c) {
 void decide_starts(struct core *c) {
     fair_begin_decision(c);
     pace_begin_decision(c);
+    (void)claim_expire(c); /* with a roster, there is no claim */
     start_taken(c);
     if (c->roster_count > 0)
         starts_by_roster(c);

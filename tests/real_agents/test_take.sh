@@ -22,11 +22,12 @@ printf '[projects."%s"]\ntrust_level = "trusted"\n' "$work" >>"$HOME/.codex/conf
 git init -q -b main "$work"
 git -C "$work" config user.name Test
 git -C "$work" config user.email test@localhost
-git -C "$work" commit -q --allow-empty -m begin
+: >"$work/$wait_for" # in the repository: a sandbox shows the worktree, and perhaps not what is beside it
+git -C "$work" add .
+git -C "$work" commit -q -m begin
 config "$accounts
 projects: {web: {path: '$work', workspace_mode: worktree}}"
 start
-: >"$work/$wait_for"
 
 # A server without sessions ends, and a session that is opened meanwhile is lost: this one stays.
 mux new-session -d -s keeper 'exec tail -f /dev/null'
@@ -49,9 +50,9 @@ was_asked() { # PYTHON
 
 for agent in claude codex; do
     : >"$stub/requests"
-    scenes "tool tail -f '$work/$wait_for'" 'ok The window is painted.' 'ok The roof is painted.'
+    scenes "tool tail -f $wait_for" 'ok The window is painted.' 'ok The roof is painted.'
     add --agent $agent --project web --cwd - "Paint the door, $agent."
-    soon begun
+    rule "$agent: the task works" soon begun
     # Agents write their conversations to a file a moment later.
     soon grep -rqsF "Paint the door, $agent." "$HOME/.claude/projects" "$HOME/.codex/sessions"
     opens "$id"

@@ -26,6 +26,7 @@
 #define LOCK_AGAIN  100 /* ms */
 #define NAMES_SHOWN 5
 #define CHECK_MAX   HOURS(24) /* of a check that has no timeout of its own */
+#define FORWARD_MAX HOURS(24) /* git.timeout_s would leave files of a checkout half updated */
 
 #define CHECK_OUTPUT (64u << 10)
 
@@ -135,6 +136,7 @@ static void forward_checkout(struct job *job, const char *named) {
                                    .cwd = top,
                                    .git_dir = strbuf_text(&checkout.git_dir),
                                    .work_tree = top,
+                                   .timeout = FORWARD_MAX,
                                    .outlives = true };
     job_call(job, &call, checkout_forwarded);
     repository_checkout_finish(&checkout);
