@@ -34,6 +34,8 @@ static const struct {
     size_t offset, size; /* of the records */
 } slabs[] = {
     SLAB(tasks, task),
+    SLAB(links, task_links),
+    SLAB(histories, task_history),
     SLAB(runs, run),
     SLAB(keys, key),
     SLAB(parks, park),
@@ -282,6 +284,8 @@ bool core_task(const struct core *c, task_id id, struct task_view *ret) {
     if (!handle)
         return false;
     const struct task *t = task_at(c, handle);
+    const struct task_history *history = history_of(c, t);
+    uint32_t parent = links_of(c, t)->parent;
     *ret = (struct task_view){
         .id = t->id,
         .state = t->state,
@@ -297,14 +301,14 @@ bool core_task(const struct core *c, task_id id, struct task_view *ret) {
         .score = score_of(c, t),
         .depth = t->depth,
         .iteration = t->iteration,
-        .attempt = t->attempt,
-        .failures = t->failures,
-        .launch_failures = t->launch_failures,
-        .losses = t->losses,
-        .restarts = t->restarts,
-        .parent = t->parent ? task_at(c, t->parent)->id : 0,
+        .attempt = history->attempt,
+        .failures = history->failures,
+        .launch_failures = history->launch_failures,
+        .losses = history->losses,
+        .restarts = history->restarts,
+        .parent = parent ? task_at(c, parent)->id : 0,
         .created_at = t->created_at,
-        .not_before = t->not_before,
+        .not_before = history->not_before,
         .tokens = -1,
         .money = -1,
     };
