@@ -83,7 +83,7 @@ struct core *core_new(void) {
     policy_default(&c->policy);
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
         slab_init(slab_of(c, i), slabs[i].size);
-    id_map_init(&c->task_map, task_same, c);
+    number_map_init(&c->task_map);
     id_map_init(&c->class_map, queue_class_same, c);
     id_map_init(&c->crowd_map, crowd_same, c);
     id_map_init(&c->serial_map, lease_serial_same, c);
@@ -123,7 +123,7 @@ void core_free(struct core *c) {
     free_lists(c);
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
         slab_finish(slab_of(c, i));
-    id_map_finish(&c->task_map);
+    number_map_finish(&c->task_map);
     id_map_finish(&c->class_map);
     id_map_finish(&c->crowd_map);
     id_map_finish(&c->serial_map);
@@ -192,7 +192,7 @@ struct core *core_copy(const struct core *from) {
     *to = *from;
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
         slab_copy(slab_of(from, i), slab_of(to, i));
-    id_map_copy(&from->task_map, to, &to->task_map);
+    number_map_copy(&from->task_map, &to->task_map);
     id_map_copy(&from->class_map, to, &to->class_map);
     id_map_copy(&from->crowd_map, to, &to->crowd_map);
     id_map_copy(&from->serial_map, to, &to->serial_map);
@@ -341,7 +341,7 @@ void core_each_run(const struct core *c, void (*each)(void *ctx, task_id task), 
 }
 
 static size_t memory_of(const struct core *c) {
-    size_t bytes = sizeof(*c) + id_map_bytes(&c->task_map) + id_map_bytes(&c->class_map)
+    size_t bytes = sizeof(*c) + number_map_bytes(&c->task_map) + id_map_bytes(&c->class_map)
                    + id_map_bytes(&c->crowd_map) + id_map_bytes(&c->serial_map)
                    + id_map_bytes(&c->escalation_map) + c->symbols.arena.total;
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)

@@ -4,12 +4,13 @@
  * Handle 0 is "none"; index 0 of an array is a neutral entry: "no kind", and for projects the sum
  * of all of them.
  *
- * A waiting task costs its record, about 10 bytes in the lists of its class and 8 to 16 in the map
- * from ids to handles; more only with links to other tasks or a history. Its name, title and prompt
+ * A waiting task costs its record, about 10 bytes in the lists of its class and 7 in the map from ids
+ * to handles; more only with links to other tasks or a history. Its name, title and prompt
  * are not in the core. */
 #pragma once
 
 #include "base/id_map.h"
+#include "base/number_map.h"
 #include "base/order_list.h"
 #include "base/slab.h"
 #include "base/timer_heap.h"
@@ -288,7 +289,8 @@ struct core {
 
     struct slab tasks, links, histories, runs, keys, parks, classes, crowds, domains, edges,
         resource_lists, escalations;
-    struct id_map task_map, class_map, crowd_map, serial_map, escalation_map;
+    struct number_map task_map;
+    struct id_map class_map, crowd_map, serial_map, escalation_map;
     struct by_symbol project_of, kind_of, agent_of, limiter_of, resource_of, workspace_of;
     struct project *projects;
     struct kind *kinds;

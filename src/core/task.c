@@ -6,22 +6,17 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "core/attempt.h"
 #include "core/fair.h"
 #include "core/lease.h"
 #include "core/ready_queue.h"
-
-bool task_same(const void *ctx, uint32_t handle, const void *id) {
-    return task_at(ctx, handle)->id == *(const task_id *)id;
-}
 
 void task_timer_moved(void *ctx, uint32_t handle, uint32_t position) {
     history_own(ctx, handle)->timer = position;
 }
 
 uint32_t task_find(const struct core *c, task_id id) {
-    return id_map_find(&c->task_map, hash_sequence(id), &id);
+    return number_map_find(&c->task_map, id);
 }
 
 uint32_t task_find_added(const struct core *c, task_id id) {
@@ -32,7 +27,7 @@ uint32_t task_find_added(const struct core *c, task_id id) {
 uint32_t task_new_named(struct core *c, task_id id) {
     uint32_t task = slab_alloc(&c->tasks);
     task_at(c, task)->id = id;
-    id_map_add(&c->task_map, hash_sequence(id), task);
+    number_map_add(&c->task_map, id, task);
     return task;
 }
 
@@ -46,7 +41,7 @@ void task_drop_if_unnamed(struct core *c, uint32_t task) {
     if (t->state != TASK_ABSENT || links_of(c, t)->needed_by || links_of(c, t)->first_child)
         return;
     task_drop_parts(c, task);
-    id_map_remove(&c->task_map, hash_sequence(t->id), &t->id);
+    number_map_remove(&c->task_map, t->id);
     slab_free(&c->tasks, task);
 }
 

@@ -52,8 +52,7 @@ void task_set_timer(struct core *c, uint32_t task, time_ms at);
 
 struct order *order_push(struct core *c, enum order_kind kind, uint32_t task);
 
-/* Callbacks for the maps. */
-bool task_same(const void *ctx, uint32_t handle, const void *id);
+/* Callback of the timers. */
 void task_timer_moved(void *ctx, uint32_t handle, uint32_t position);
 
 /* --- dependencies ---------------------------------------------------------------------------- */
