@@ -384,7 +384,7 @@ static int sqlite_check(struct sqlite_store *store, bool was_unclean, uint64_t e
  * A running mean decides, not one commit: on a busy machine one in a thousand is slow, and the
  * switches would cost every other more than the loop gains. */
 
-#define SLOW_US    2000 /* the mean from which the thread is used, until it is half of that */
+#define SLOW_US    4000 /* the mean from which the thread is used, until it is half of that */
 #define MEAN_OF    8    /* a commit counts one eighth */
 #define ROWS_QUICK 256
 

@@ -194,7 +194,7 @@ void sqlite_file_read_holder(const struct sqlite_file *file, char *ret_who, size
 /* --- the voucher -------------------------------------------------------------------------------
  *
  * A process that is killed cannot damage the database: the kernel has all that it wrote. A power
- * cut can, on a disk that promises too much. The voucher tells the two apart: it names the boot of
+ * cut can, on a disk that promises too much. The voucher shows which it was: it names the boot of
  * the kernel, the mount, the file and the epoch. A copy of the file, an older state of it, another
  * boot or mount, or an error since then have none, and a large file is then checked. It needs no
  * sync: it counts only while the kernel that has it is running. */
