@@ -285,11 +285,11 @@ static bool has_room(const struct event_stream *s, size_t size) {
 
 /* Sends its part of the burst, or keeps it for a client that is behind. */
 static void take_burst(struct event_stream *s, const struct strbuf *burst) {
-    const char *bytes = burst->text + s->joined;
-    size_t size = burst->length - s->joined;
+    size_t from = s->joined, size = burst->length - from;
     s->joined = 0; /* in the next one */
     if (size == 0)
         return;
+    const char *bytes = burst->text + from;
     if (!has_room(s, size)) {
         drop(s);
         return;
