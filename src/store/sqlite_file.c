@@ -231,12 +231,12 @@ bool sqlite_file_is_vouched(const struct sqlite_file *file, const char *voucher,
 }
 
 void sqlite_file_vouch(const struct sqlite_file *file, uint64_t epoch) {
-    char line[SQLITE_VOUCHER_MAX + 2] = "\n";
+    char voucher[SQLITE_VOUCHER_MAX], line[SQLITE_VOUCHER_MAX + 2];
     struct stat st;
-    describe(file, epoch, line + 1);
-    (void)strcat(line, "\n");
+    describe(file, epoch, voucher);
+    int length = snprintf(line, sizeof(line), "\n%s\n", voucher);
     if (fstat(file->lock, &st) == 0)
-        (void)!pwrite(file->lock, line, strlen(line), st.st_size);
+        (void)!pwrite(file->lock, line, (size_t)length, st.st_size);
 }
 
 void sqlite_file_revoke(const struct sqlite_file *file) {
