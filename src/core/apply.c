@@ -465,11 +465,12 @@ static int check_spec(struct core *c, const struct task_spec *spec, uint32_t kno
 }
 
 static void fill_history(struct core *c, uint32_t task, const struct task_spec *spec) {
-    if (!(spec->attempt | spec->failures | spec->launch_failures | spec->losses | spec->restarts
-          | spec->breaker_openings))
+    if (spec->iteration == 1
+        && !(spec->failures | spec->launch_failures | spec->losses | spec->restarts
+             | spec->breaker_openings))
         return;
     struct task_history *history = history_own(c, task);
-    history->attempt = spec->attempt;
+    history->iteration = spec->iteration;
     history->failures = spec->failures;
     history->launch_failures = spec->launch_failures;
     history->losses = spec->losses;
@@ -489,7 +490,7 @@ static void fill_task(struct core *c, uint32_t task, const struct task_spec *spe
     t->limiter = names->limiter ? names->limiter : c->agents[names->agent].limiter;
     t->priority = spec->priority;
     t->created_at = t->enqueued_at = spec->created_at;
-    t->iteration = spec->iteration;
+    t->attempt = spec->attempt;
     t->until = (uint8_t)spec->until;
     t->parent_gate = (uint8_t)spec->parent_gate;
     /* Its counters have 16 bits, too. */
@@ -591,7 +592,7 @@ static void notify_referrers(struct core *c, uint32_t task) {
     depend_changed(c, task, TASK_ABSENT, t->state);
     for (uint32_t h = links_of(c, t)->first_child; h; h = links_at(c, h)->next_sibling) {
         if (links_at(c, h)->parent_iteration == 0) {
-            links_own(c, h)->parent_iteration = t->iteration;
+            links_own(c, h)->parent_iteration = iteration_of(c, t);
             task_changed(c, h);
         }
         task_recheck(c, h);
@@ -618,7 +619,7 @@ static int apply_task_added(struct core *c, const struct fact *fact, struct erro
         uint32_t parent = task_named(c, spec->parent);
         tree_add_child(c, parent, task);
         links_own(c, task)->parent_iteration =
-            spec->parent_iteration ? spec->parent_iteration : task_at(c, parent)->iteration;
+            spec->parent_iteration ? spec->parent_iteration : iteration_of(c, task_at(c, parent));
     }
     const struct task *t = task_at(c, task);
     if (t->links || t->depth) /* most have neither */
@@ -632,7 +633,7 @@ static int apply_task_added(struct core *c, const struct fact *fact, struct erro
         notify_referrers(c, task);
     task_depends_changed(c, task);
     bool stale = links->parent && t->parent_gate == PARENT_DONE
-                 && links->parent_iteration < task_at(c, links->parent)->iteration;
+                 && links->parent_iteration < iteration_of(c, task_at(c, links->parent));
     if (stale && !c->loading) /* an older iteration of its parent created it */
         tree_invalidate(c, task);
     if (links->parent && t->parent_gate == PARENT_NONE)
@@ -1233,8 +1234,7 @@ static int apply_to_task(struct core *c, const struct fact_rule *rule, const str
     const struct task *t = task_at(c, task);
     bool possible = (rule->states >> t->state) & 1u;
     if (rule->run
-        && (!possible || history_of(c, t)->attempt != fact->attempt
-            || run_at(c, t->run)->phase == PHASE_DRAINING))
+        && (!possible || t->attempt != fact->attempt || run_at(c, t->run)->phase == PHASE_DRAINING))
         return 1;
     if (!possible)
         return error_set(err, -EBUSY, "task %" PRIu64 " is %s: %s is not possible", fact->task,

@@ -57,7 +57,7 @@ static void run_drop(struct core *c, uint32_t task) {
 
 void run_start(struct core *c, uint32_t task, uint32_t agent, uint32_t lender) {
     struct task *t = task_at(c, task);
-    history_own(c, task)->attempt++;
+    t->attempt++;
     uint32_t run = run_new(c, task, agent);
     if (lender)
         lend_link(c, lender, run);
@@ -122,7 +122,7 @@ void run_undo(struct core *c, uint32_t task) {
     fair_record(c, t->project, r->started_at, &(struct usage_spec){ .starts = -1 });
     lease_release_run(c, t->run);
     lease_release_kept(c, task, kept);
-    history_own(c, task)->attempt--;
+    t->attempt--;
     if (end_by_stop(c, task, stop, false))
         return;
     run_drop(c, task);
@@ -222,7 +222,7 @@ static struct change next_attempt(const struct core *c, const struct fact *end, 
 
 static time_ms delay_of(const struct core *c, const struct task *t, enum retry_class row,
                         unsigned n) {
-    return retry_delay(&c->policy.retry[row], n, t->id, history_of(c, t)->attempt);
+    return retry_delay(&c->policy.retry[row], n, t->id, t->attempt);
 }
 
 static void end_ok(struct core *c, uint32_t task) {
@@ -385,9 +385,10 @@ void run_end(struct core *c, uint32_t task, const struct fact *fact) {
         key_unuse(c, old);
     }
     bool counts = update_account_and_agent(c, r, fact);
-    struct task_history *history = history_own(c, task);
-    if (outcome != OUTCOME_LAUNCH || fact->ended.output)
+    if (t->history && (outcome != OUTCOME_LAUNCH || fact->ended.output)) {
+        struct task_history *history = history_own(c, task);
         history->launch_failures = history->breaker_openings = 0;
+    }
     if (end_by_stop(c, task, stop, outcome == OUTCOME_OK))
         return;
     bool is_taken = task_is_taken(t);

@@ -248,7 +248,7 @@ static uint32_t class_of(struct core *c, const struct task *t) {
         .limiter = t->limiter,
         .priority = t->priority,
         .depth = t->depth,
-        .penalty = score_penalty(&c->policy, t->iteration),
+        .penalty = score_penalty(&c->policy, iteration_of(c, t)),
         .needs_kept = lease_missing_kept(c, t) & (uint16_t)~TASK_KEEPS_LEASE,
         .bound = failover_is_bound(t),
     };

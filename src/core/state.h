@@ -59,7 +59,7 @@ struct task {
     uint32_t serial_key, workspace_key;
     uint32_t resources;            /* handle in the slab of resource lists */
     uint32_t kind, agent, limiter; /* indexes; limiter: own or its agent's */
-    uint32_t iteration;
+    uint32_t attempt;
     int32_t priority;
     uint16_t retry_max; /* RETRY_MAX_DEFAULT: as in the policy */
     uint16_t depth;
@@ -80,11 +80,12 @@ struct task_links {
     uint32_t group, group_next, group_prev; /* list of members, in joining order */
 };
 
-/* Of a task that was started or has a timer. Read by history_of, written by history_own. */
+/* Of a task that had a timer, a failure or a second iteration. Read by history_of, written by
+ * history_own. */
 struct task_history {
     time_ms not_before; /* when it leaves `held` or `draining`; 0: not by itself */
     uint32_t timer;     /* position in the heap */
-    uint32_t attempt;
+    uint32_t iteration; /* from 1 */
     uint16_t failures, launch_failures, losses, restarts, breaker_openings;
 };
 
@@ -365,6 +366,10 @@ static inline const struct task_links *links_at(const struct core *c, uint32_t h
 }
 static inline const struct task_history *history_of(const struct core *c, const struct task *t) {
     return t->history ? slab_at(&c->histories, t->history) : &task_no_history;
+}
+/* 0: it is absent. */
+static inline uint32_t iteration_of(const struct core *c, const struct task *t) {
+    return t->state == TASK_ABSENT ? 0 : history_of(c, t)->iteration;
 }
 /* To write: the record is created if needed, and lives as long as the task. */
 struct task_links *links_own(struct core *c, uint32_t handle);

@@ -48,7 +48,7 @@ void task_drop_if_unnamed(struct core *c, uint32_t task) {
 /* --- parts that most tasks do not have --------------------------------------------------------- */
 
 const struct task_links task_no_links;
-const struct task_history task_no_history;
+const struct task_history task_no_history = { .iteration = 1 };
 
 struct task_links *links_own(struct core *c, uint32_t handle) {
     struct task *t = task_at(c, handle);
@@ -59,9 +59,12 @@ struct task_links *links_own(struct core *c, uint32_t handle) {
 
 struct task_history *history_own(struct core *c, uint32_t handle) {
     struct task *t = task_at(c, handle);
-    if (!t->history)
-        t->history = slab_alloc(&c->histories);
-    return slab_at(&c->histories, t->history);
+    if (t->history)
+        return slab_at(&c->histories, t->history);
+    t->history = slab_alloc(&c->histories);
+    struct task_history *history = slab_at(&c->histories, t->history);
+    *history = task_no_history;
+    return history;
 }
 
 void task_drop_parts(struct core *c, uint32_t task) {
@@ -86,8 +89,8 @@ struct order *order_push(struct core *c, enum order_kind kind, uint32_t task) {
     if (task) {
         const struct task *t = task_at(c, task);
         o->task = t->id;
-        o->attempt = history_of(c, t)->attempt;
-        o->iteration = t->iteration;
+        o->attempt = t->attempt;
+        o->iteration = iteration_of(c, t);
     }
     return o;
 }
@@ -277,9 +280,9 @@ void task_become(struct core *c, uint32_t task, struct change change) {
 }
 
 void task_iterate(struct core *c, uint32_t task, struct change change) {
-    struct task *t = task_at(c, task);
-    if (t->iteration < UINT32_MAX)
-        t->iteration++;
+    struct task_history *history = history_own(c, task);
+    if (history->iteration < UINT32_MAX)
+        history->iteration++;
     task_become(c, task, change);
     tree_invalidate_older(c, task);
 }
@@ -619,7 +622,7 @@ void tree_invalidate(struct core *c, uint32_t top) {
 }
 
 void tree_invalidate_older(struct core *c, uint32_t parent) {
-    uint32_t iteration = task_at(c, parent)->iteration;
+    uint32_t iteration = iteration_of(c, task_at(c, parent));
     for (uint32_t child = links_at(c, parent)->first_child; child;
          child = links_at(c, child)->next_sibling) {
         if (task_at(c, child)->parent_gate == PARENT_DONE
