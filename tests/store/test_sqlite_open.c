@@ -467,13 +467,13 @@ static bool is_checked(struct kit_file *f) {
     return checks > 0;
 }
 
-static void spoil_voucher(struct kit_file *f, const char *word, const char *by) {
+static void spoil_voucher(struct kit_file *f, const char *word) {
     _cleanup_(freep) char *path = path_with_suffix(f->path, "-lock");
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     assert_int_equal(file_read(path, 4096, &text, &f->err), 0);
     char *at = strstr(strbuf_text(&text), word);
     assert_non_null(at);
-    memcpy(at + strlen(word), by, strlen(by));
+    at[strlen(word)] = 'z';
     FILE *file = fopen(path, "we");
     assert_non_null(file);
     assert_int_equal(fputs(strbuf_text(&text), file) < 0, false);
@@ -493,7 +493,7 @@ FIXTURE_TEST(a_large_file_is_checked_after_an_end_of_the_machine) {
     make_store(f);
     for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
         use_and_kill(f);
-        spoil_voucher(f, words[i], "z");
+        spoil_voucher(f, words[i]);
         assert_true(is_checked(f));
     }
 }
