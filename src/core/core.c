@@ -34,6 +34,8 @@ static const struct {
     size_t offset, size; /* of the records */
 } slabs[] = {
     SLAB(tasks, task),
+    SLAB(links, task_links),
+    SLAB(histories, task_history),
     SLAB(runs, run),
     SLAB(keys, key),
     SLAB(parks, park),
@@ -81,7 +83,7 @@ struct core *core_new(void) {
     policy_default(&c->policy);
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
         slab_init(slab_of(c, i), slabs[i].size);
-    id_map_init(&c->task_map, task_same, c);
+    number_map_init(&c->task_map);
     id_map_init(&c->class_map, queue_class_same, c);
     id_map_init(&c->crowd_map, crowd_same, c);
     id_map_init(&c->serial_map, lease_serial_same, c);
@@ -121,7 +123,7 @@ void core_free(struct core *c) {
     free_lists(c);
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
         slab_finish(slab_of(c, i));
-    id_map_finish(&c->task_map);
+    number_map_finish(&c->task_map);
     id_map_finish(&c->class_map);
     id_map_finish(&c->crowd_map);
     id_map_finish(&c->serial_map);
@@ -190,7 +192,7 @@ struct core *core_copy(const struct core *from) {
     *to = *from;
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
         slab_copy(slab_of(from, i), slab_of(to, i));
-    id_map_copy(&from->task_map, to, &to->task_map);
+    number_map_copy(&from->task_map, &to->task_map);
     id_map_copy(&from->class_map, to, &to->class_map);
     id_map_copy(&from->crowd_map, to, &to->crowd_map);
     id_map_copy(&from->serial_map, to, &to->serial_map);
@@ -282,6 +284,8 @@ bool core_task(const struct core *c, task_id id, struct task_view *ret) {
     if (!handle)
         return false;
     const struct task *t = task_at(c, handle);
+    const struct task_history *history = history_of(c, t);
+    uint32_t parent = links_of(c, t)->parent;
     *ret = (struct task_view){
         .id = t->id,
         .state = t->state,
@@ -296,15 +300,15 @@ bool core_task(const struct core *c, task_id id, struct task_view *ret) {
         .priority = t->priority,
         .score = score_of(c, t),
         .depth = t->depth,
-        .iteration = t->iteration,
+        .iteration = iteration_of(c, t),
         .attempt = t->attempt,
-        .failures = t->failures,
-        .launch_failures = t->launch_failures,
-        .losses = t->losses,
-        .restarts = t->restarts,
-        .parent = t->parent ? task_at(c, t->parent)->id : 0,
+        .failures = history->failures,
+        .launch_failures = history->launch_failures,
+        .losses = history->losses,
+        .restarts = history->restarts,
+        .parent = parent ? task_at(c, parent)->id : 0,
         .created_at = t->created_at,
-        .not_before = t->not_before,
+        .not_before = history->not_before,
         .tokens = -1,
         .money = -1,
     };
@@ -337,7 +341,7 @@ void core_each_run(const struct core *c, void (*each)(void *ctx, task_id task), 
 }
 
 static size_t memory_of(const struct core *c) {
-    size_t bytes = sizeof(*c) + id_map_bytes(&c->task_map) + id_map_bytes(&c->class_map)
+    size_t bytes = sizeof(*c) + number_map_bytes(&c->task_map) + id_map_bytes(&c->class_map)
                    + id_map_bytes(&c->crowd_map) + id_map_bytes(&c->serial_map)
                    + id_map_bytes(&c->escalation_map) + c->symbols.arena.total;
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)

@@ -396,7 +396,7 @@ void lease_release_kept(struct core *c, uint32_t task, uint16_t which) {
 
 static bool is_descendant(const struct core *c, uint32_t task, uint32_t above) {
     do
-        task = task_at(c, task)->parent;
+        task = links_at(c, task)->parent;
     while (task && task != above);
     return task != 0;
 }

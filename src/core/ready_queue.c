@@ -248,7 +248,7 @@ static uint32_t class_of(struct core *c, const struct task *t) {
         .limiter = t->limiter,
         .priority = t->priority,
         .depth = t->depth,
-        .penalty = score_penalty(&c->policy, t->iteration),
+        .penalty = score_penalty(&c->policy, iteration_of(c, t)),
         .needs_kept = lease_missing_kept(c, t) & (uint16_t)~TASK_KEEPS_LEASE,
         .bound = failover_is_bound(t),
     };
@@ -534,8 +534,9 @@ void queue_fill(struct core *c) {
 
 static enum lack lack_of(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
-    bool hopeless = task_parent_failed(c, t) || (t->unmet > 0 && depend_has_failed(c, task));
-    if (t->unmet > 0)
+    bool unmet = links_of(c, t)->unmet > 0;
+    bool hopeless = task_parent_failed(c, t) || (unmet && depend_has_failed(c, task));
+    if (unmet)
         return hopeless ? LACK_DEPENDENCY_HOPELESS : LACK_DEPENDENCY;
     if (!task_parent_passed(c, t))
         return hopeless ? LACK_PARENT_HOPELESS : LACK_PARENT;

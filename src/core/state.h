@@ -4,11 +4,13 @@
  * Handle 0 is "none"; index 0 of an array is a neutral entry: "no kind", and for projects the sum
  * of all of them.
  *
- * A waiting task costs its record, about 10 bytes in the lists of its class and 17 in the map from
- * ids to handles. Its name, title and prompt are not in the core. */
+ * A waiting task costs its record, about 10 bytes in the lists of its class and 7 in the map from ids
+ * to handles; more only with links to other tasks or a history. Its name, title and prompt
+ * are not in the core. */
 #pragma once
 
 #include "base/id_map.h"
+#include "base/number_map.h"
 #include "base/order_list.h"
 #include "base/slab.h"
 #include "base/timer_heap.h"
@@ -47,31 +49,45 @@ struct task {
     time_ms created_at;
     time_ms enqueued_at; /* of a ready or starting task when it became ready; else created_at */
     time_ms ready_clock; /* its domain's clock when it became ready */
-    time_ms not_before;  /* when it leaves `held` or `draining`; 0: not by itself */
     uint32_t tag;        /* owned by the caller: see core_set_tag */
     uint32_t project;    /* index */
     uint32_t cls;        /* while ready */
     uint32_t park;       /* parked here, or woken from here */
     uint32_t run;        /* while live */
-    uint32_t parent, first_child, last_child, next_sibling, prev_sibling;
-    uint32_t needs, needed_by; /* edges: its dependencies, its dependants */
-    uint32_t unmet;            /* dependencies that are not done */
+    uint32_t links;      /* struct task_links; 0: it has none */
+    uint32_t history;    /* struct task_history; 0: it has none */
     uint32_t serial_key, workspace_key;
-    uint32_t resources;                     /* handle in the slab of resource lists */
-    uint32_t timer;                         /* position in the heap */
-    uint32_t group, group_next, group_prev; /* list of members, in joining order */
-    uint32_t kind, agent, limiter;          /* indexes; limiter: own or its agent's */
-    uint32_t iteration, attempt, parent_iteration;
+    uint32_t resources;            /* handle in the slab of resource lists */
+    uint32_t kind, agent, limiter; /* indexes; limiter: own or its agent's */
+    uint32_t attempt;
     int32_t priority;
     uint16_t retry_max; /* RETRY_MAX_DEFAULT: as in the policy */
     uint16_t depth;
-    uint16_t failures, launch_failures, losses, restarts, breaker_openings;
     uint16_t flags;
     uint8_t state, hold, reason;
     uint8_t until : 3, parent_gate : 2;
     uint8_t lack : 3; /* enum lack, while listed */
 };
-_Static_assert(sizeof(struct task) == 168, "a waiting task costs memory a million times");
+_Static_assert(sizeof(struct task) == 104, "a waiting task costs memory a million times");
+
+/* Of a task that other tasks, or a group, are linked with. Read by links_of, written by
+ * links_own. */
+struct task_links {
+    uint32_t parent, first_child, last_child, next_sibling, prev_sibling;
+    uint32_t parent_iteration;
+    uint32_t needs, needed_by;              /* edges: its dependencies, its dependants */
+    uint32_t unmet;                         /* dependencies that are not done */
+    uint32_t group, group_next, group_prev; /* list of members, in joining order */
+};
+
+/* Of a task that had a timer, a failure or a second iteration. Read by history_of, written by
+ * history_own. */
+struct task_history {
+    time_ms not_before; /* when it leaves `held` or `draining`; 0: not by itself */
+    uint32_t timer;     /* position in the heap */
+    uint32_t iteration; /* from 1 */
+    uint16_t failures, launch_failures, losses, restarts, breaker_openings;
+};
 
 /* The first prerequisite that a waiting task lacks. */
 enum lack {
@@ -272,9 +288,10 @@ struct core {
     struct pause pause; /* with paused */
     struct host_spec host;
 
-    struct slab tasks, runs, keys, parks, classes, crowds, domains, edges, resource_lists,
-        escalations;
-    struct id_map task_map, class_map, crowd_map, serial_map, escalation_map;
+    struct slab tasks, links, histories, runs, keys, parks, classes, crowds, domains, edges,
+        resource_lists, escalations;
+    struct number_map task_map;
+    struct id_map class_map, crowd_map, serial_map, escalation_map;
     struct by_symbol project_of, kind_of, agent_of, limiter_of, resource_of, workspace_of;
     struct project *projects;
     struct kind *kinds;
@@ -339,6 +356,24 @@ struct core {
 static inline struct task *task_at(const struct core *c, uint32_t handle) {
     return slab_at(&c->tasks, handle);
 }
+extern const struct task_links task_no_links;
+extern const struct task_history task_no_history;
+static inline const struct task_links *links_of(const struct core *c, const struct task *t) {
+    return t->links ? slab_at(&c->links, t->links) : &task_no_links;
+}
+static inline const struct task_links *links_at(const struct core *c, uint32_t handle) {
+    return links_of(c, task_at(c, handle));
+}
+static inline const struct task_history *history_of(const struct core *c, const struct task *t) {
+    return t->history ? slab_at(&c->histories, t->history) : &task_no_history;
+}
+/* 0: it is absent. */
+static inline uint32_t iteration_of(const struct core *c, const struct task *t) {
+    return t->state == TASK_ABSENT ? 0 : history_of(c, t)->iteration;
+}
+/* To write: the record is created if needed, and lives as long as the task. */
+struct task_links *links_own(struct core *c, uint32_t handle);
+struct task_history *history_own(struct core *c, uint32_t handle);
 static inline struct run *run_at(const struct core *c, uint32_t handle) {
     return slab_at(&c->runs, handle);
 }

@@ -28,7 +28,7 @@ int32_t score_of(const struct core *c, const struct task *t) {
     int64_t score = t->kind ? c->kinds[t->kind].spec.base : p->score.base;
     score += product_up_to(p->score.age_per_minute, age_minutes(c, t), p->score.age_max);
     score += product_up_to(p->score.per_depth, t->depth, INT32_MAX);
-    score -= score_penalty(p, t->iteration);
+    score -= score_penalty(p, iteration_of(c, t));
     if (score > INT32_MAX)
         return INT32_MAX;
     return score < INT32_MIN ? INT32_MIN : (int32_t)score;
