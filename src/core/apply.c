@@ -9,6 +9,7 @@
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
+#include "core/ready_first.h"
 #include "core/ready_queue.h"
 #include "core/task.h"
 
@@ -82,6 +83,7 @@ static int apply_project(struct core *c, const struct fact *fact, struct error *
         key_at(c, p->key)->owner = key_at(c, p->key_workspaces)->owner = index;
         key_at(c, p->key_review)->owner = index;
         by_symbol_set(&c->project_of, spec->id, index);
+        ready_add_project(c, index);
         return 0;
     }
     struct project *p = &c->projects[index];
@@ -100,8 +102,8 @@ static int apply_project(struct core *c, const struct fact *fact, struct error *
     key_set_cap(c, p->key, spec->max_running);
     key_set_cap(c, p->key_workspaces, spec->workspaces);
     key_set_cap(c, p->key_review, spec->review);
-    p->best_epoch = 0;
     fair_count_project(c, index);
+    ready_reopen_project(c, index);
     return 0;
 }
 
@@ -120,7 +122,7 @@ static int apply_kind(struct core *c, const struct fact *fact, struct error *err
     }
     c->kinds[index].spec = *spec;
     key_set_cap(c, c->kinds[index].key, spec->max_running);
-    c->epoch++; /* the base is part of the score */
+    ready_touch_all(c); /* the base is part of the score */
     return 0;
 }
 

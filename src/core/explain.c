@@ -706,7 +706,8 @@ static void count_lacking(struct counting *n, const struct project *p) {
 }
 
 /* A synthetic task of the class that names no rare key. */
-static struct task one_of_class(const struct queue_class *k) {
+static struct task one_of_class(const struct core *c, const struct queue_class *cls) {
+    const struct lane_key *k = &lane_at(c, cls->lane)->key;
     unsigned flags = 0;
     if (!(k->needs_kept & TASK_KEEPS_ROOTS))
         flags |= TASK_HAS_PARENT;
@@ -726,7 +727,7 @@ static struct task one_of_class(const struct queue_class *k) {
 }
 
 static struct task one_of_crowd(const struct core *c, const struct crowd *crowd) {
-    struct task like = one_of_class(class_at(c, crowd->cls));
+    struct task like = one_of_class(c, class_at(c, crowd->cls));
     like.serial_key = crowd->serial;
     like.resources = crowd->resources;
     return like;
@@ -735,7 +736,7 @@ static struct task one_of_crowd(const struct core *c, const struct crowd *crowd)
 /* Counts as if no workspace were in use. */
 static bool count_class(struct counting *n, const struct queue_class *k) {
     const struct core *c = n->c;
-    struct task like = one_of_class(k);
+    struct task like = one_of_class(c, k);
     struct verdict first, other;
     if (n->left-- == 0)
         return false;
