@@ -24,6 +24,7 @@
 
 static SCREEN *screen;
 static bool has_colours;
+static bool knows_mouse; /* the terminal reports it */
 
 /* --- crashes --------------------------------------------------------------------------------- */
 
@@ -32,15 +33,23 @@ static struct termios terminal_before;
 static char leave_bytes[128];
 static size_t leave_size;
 
-static void add_leave(const char *capability) {
-    const char *text = tigetstr(capability);
-    if (!text || text == (char *)-1 || strstr(text, "$<"))
-        return; /* missing, or with padding delays */
+static bool has_capability(const char *name) {
+    const char *text = tigetstr(name);
+    return text && text != (char *)-1;
+}
+
+static void add_leave_text(const char *text) {
     size_t size = strlen(text);
     if (leave_size + size >= sizeof(leave_bytes))
         return;
     (void)snprintf(leave_bytes + leave_size, sizeof(leave_bytes) - leave_size, "%s", text);
     leave_size += size;
+}
+
+static void add_leave(const char *capability) {
+    const char *text = tigetstr(capability);
+    if (has_capability(capability) && !strstr(text, "$<")) /* padding delays */
+        add_leave_text(text);
 }
 
 static void on_crash(int signal_number) {
@@ -101,9 +110,10 @@ static int check_terminal(struct error *err) {
                          "the terminal '%s' is not known here: use 'sluice top --once', or another "
                          "TERM (example: TERM=xterm sluice top)",
                          name);
-    const char *place = tigetstr("cup");
-    bool places = place && place != (char *)-1;
+    bool places = has_capability("cup");
     leave_size = 0;
+    knows_mouse = has_capability("kmous");
+    add_leave_text(knows_mouse ? "\033[?1006;1000l" : "");
     add_leave("sgr0");
     add_leave("cnorm");
     add_leave("rmkx");
@@ -127,6 +137,12 @@ static void set_modes(void) {
     (void)leaveok(stdscr, TRUE);
     (void)curs_set(0);
     (void)set_escdelay(25); /* ms: a key that starts with ESC arrives in one piece, even over ssh */
+}
+
+void top_screen_mouse(bool on) {
+    (void)mousemask(on && knows_mouse ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0,
+                    NULL);
+    (void)mouseinterval(0); /* report a press at once, without waiting for a double click */
 }
 
 int top_screen_open(struct error *err) {
@@ -230,9 +246,23 @@ static int key_of(int result, wint_t c) {
     return result == OK ? (int)c : 0;
 }
 
-int top_screen_key(void) {
+static int mouse_key(unsigned *ret_y, unsigned *ret_x) {
+    MEVENT event;
+    if (getmouse(&event) != OK || event.y < 0 || event.x < 0)
+        return 0;
+    *ret_y = (unsigned)event.y;
+    *ret_x = (unsigned)event.x;
+    return event.bstate & BUTTON1_PRESSED   ? TOP_KEY_CLICK
+           : event.bstate & BUTTON4_PRESSED ? TOP_KEY_WHEEL_UP
+           : event.bstate & BUTTON5_PRESSED ? TOP_KEY_WHEEL_DOWN
+                                            : 0;
+}
+
+int top_screen_key(unsigned *ret_y, unsigned *ret_x) {
     wint_t c;
     int r = get_wch(&c);
+    if (r == KEY_CODE_YES && c == KEY_MOUSE)
+        return mouse_key(ret_y, ret_x);
     if (r == KEY_CODE_YES || r == OK)
         return key_of(r, c);
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
