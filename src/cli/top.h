@@ -495,15 +495,19 @@ void top_pane_draw(struct top *top, const struct top_cells *cells);
 /* Sorts a page by a column; tasks without a value come last. */
 void top_pane_sort(const struct top *top, enum top_pane pane, json_t *page);
 /* The next column (+1, -1) that can be sorted by; 0: the daemon's order. */
-unsigned top_pane_next_column(enum top_pane pane, unsigned column, int by);
+unsigned top_pane_next_column(const struct top *top, int by);
 /* For messages: "COST". */
 const char *top_pane_column(enum top_pane pane, unsigned column);
 
 /* --- top_details.c ---------------------------------------------------------------------------- */
 
 /* Details of a task, from GET /v1/tasks/ID and .../why, which may be NULL. */
+struct top_details {
+    bool unicode;
+    bool is_brief; /* open gates on one line */
+};
 void top_details_fill(struct top_text *text, const json_t *task, const json_t *why, time_ms now,
-                      bool unicode);
+                      const struct top_details *how);
 /* A question with its choices, numbered. */
 void top_question_fill(struct top_text *text, const char *id, const json_t *question, time_ms now);
 void top_help_fill(struct top_text *text, bool unicode);

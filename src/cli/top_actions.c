@@ -139,18 +139,34 @@ static void pause_or_resume(struct top *top, bool of_project) {
     change(top, &top_verbs[paused ? VERB_RESUME : VERB_PAUSE], project);
 }
 
-/* Of the verbs with this key the one that fits the task, or else the first one: the daemon then
- * says why it does not fit. NULL: no verb has it. */
-static const struct top_verb *verb_of(const struct top *top, int key) {
-    const struct top_verb *first = NULL;
-    for (const struct top_verb *verb = top_verbs; verb->path; verb++) {
-        if (verb->key == 0 || verb->key != key)
-            continue;
-        if (top_offers(target_task(top), verb->action))
+/* The verb with this key that fits the task; NULL: none does. */
+static const struct top_verb *fitting_verb(const json_t *task, int key) {
+    for (const struct top_verb *verb = top_verbs; verb->path; verb++)
+        if (verb->key != 0 && verb->key == key && top_offers(task, verb->action))
             return verb;
-        first = first ? first : verb;
+    return NULL;
+}
+
+/* The one that fits the first tagged task which any fits, as far as they are loaded. */
+static const struct top_verb *verb_of_tags(const struct top *top, int key) {
+    const struct top_list *list = &top->lists[top->pane < TOP_LISTS ? top->pane : 0];
+    const struct top_verb *verb = NULL;
+    for (size_t row = 0; !verb && row < top_list_known(list); row++) {
+        const json_t *task = top_list_row(list, row);
+        if (task && top_is_tagged(top, get_text(task, "id", "")))
+            verb = fitting_verb(task, key);
     }
-    return first;
+    return verb;
+}
+
+/* If none fits, the first verb with this key: the daemon then says why. NULL: no verb has it. */
+static const struct top_verb *verb_of(const struct top *top, int key) {
+    const struct top_verb *verb =
+        means_tags(top) ? verb_of_tags(top, key) : fitting_verb(target_task(top), key);
+    for (const struct top_verb *one = top_verbs; one->path && !verb; one++)
+        if (one->key != 0 && one->key == key)
+            verb = one;
+    return verb;
 }
 
 static void take_verb(struct top *top, const struct top_verb *verb) {

@@ -54,6 +54,7 @@ static void set_unreachable(struct top_daemon *d, struct top *top) {
     d->events = client_close(d->events);
     log_stream_close(&d->log);
     top->unreachable = true;
+    strbuf_clear(&top->message); /* that it is away matters more */
     d->reconnected = clock_read_steady();
 }
 
@@ -167,7 +168,8 @@ static void fill_details(struct top_daemon *d, struct top *top, const char *id,
     json_t *task = TAKE_PTR(d->req.answer);
     strbuf_puts(&path, "/why");
     bool known = get(d, top, strbuf_text(&path)) == 0;
-    top_details_fill(text, task, known ? d->req.answer : NULL, top->now, top->unicode);
+    top_details_fill(text, task, known ? d->req.answer : NULL, top->now,
+                     &(struct top_details){ top->unicode, text == &top->why });
     *ret_task = task;
 }
 
@@ -390,9 +392,9 @@ static void show_soon(struct top_daemon *d) {
 }
 
 static void set_refused(struct top_daemon *d, struct top *top) {
-    top_set_message(top, true, "%s", d->req.err.text);
     if (!request_was_answered(&d->req))
         set_unreachable(d, top);
+    top_set_message(top, true, "%s", d->req.err.text);
 }
 
 static json_t *body_of(const struct top *top) {

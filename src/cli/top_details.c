@@ -40,14 +40,31 @@ static void add_forecast(struct top_text *text, const json_t *why, time_ms now) 
                  get_text(forecast, "text", "when its gate opens"));
 }
 
-static void add_why(struct top_text *text, const json_t *why, time_ms now, bool unicode) {
+/* "✓ open: paused, dependency, host": where there is little room. */
+static void add_open_gates(struct top_text *text, const json_t *gates, bool unicode) {
+    _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
+    EACH_ITEM(gate, gates) {
+        if (get_true(gate, "open"))
+            strbuf_printf(&names, "%s%s", names.length > 0 ? ", " : "",
+                          get_text(gate, "gate", "?"));
+    }
+    if (names.length > 0)
+        top_text_add(text, TOP_DIM, 4, "  %s open: %s", state_symbol(TASK_DONE, unicode),
+                     strbuf_text(&names));
+}
+
+static void add_why(struct top_text *text, const json_t *why, time_ms now,
+                    const struct top_details *how) {
     if (!why)
         return;
     top_text_add(text, TOP_BOLD, LABEL, "%-*s%s", LABEL, "why",
                  get_text(why, "summary", "nothing is known"));
     EACH_ITEM(gate, json_object_get(why, "gates")) {
-        add_gate(text, gate, now, unicode);
+        if (!how->is_brief || !get_true(gate, "open"))
+            add_gate(text, gate, now, how->unicode);
     }
+    if (how->is_brief)
+        add_open_gates(text, json_object_get(why, "gates"), how->unicode);
     add_forecast(text, why, now);
 }
 
@@ -151,18 +168,18 @@ static void add_run(struct top_text *text, const json_t *run, time_ms now) {
 }
 
 void top_details_fill(struct top_text *text, const json_t *task, const json_t *why, time_ms now,
-                      bool unicode) {
+                      const struct top_details *how) {
     struct print_text state = print_state(task);
     enum task_state known = task_state_find(get_text(task, "state", ""));
     const char *title = print_title(task);
     top_text_clear(text);
     bool is_plain = known == TASK_ABSENT || known == TASK_WAITING;
     top_text_add(text, is_plain ? TOP_BOLD : TOP_STATE + known, 0, "%s %s  %s",
-                 state_symbol(known, unicode), get_text(task, "id", "?"), state.text);
+                 state_symbol(known, how->unicode), get_text(task, "id", "?"), state.text);
     top_text_add(text, TOP_BOLD, 0, "%s", title ? title : "");
     top_text_add(text, TOP_PLAIN, 0, "%s", "");
     add_question(text, json_object_get(task, "question"));
-    add_why(text, why, now, unicode);
+    add_why(text, why, now, how);
     top_text_add(text, TOP_PLAIN, 0, "%s", "");
     add_what(text, task, now);
     const json_t *runs = json_object_get(task, "runs");

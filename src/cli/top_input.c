@@ -257,8 +257,7 @@ static bool take_order(struct top *top, int key) {
     else if (key == 'R')
         reverse_order(top);
     else
-        sort_by(top,
-                top_pane_next_column(top->pane, top->sorts[top->pane].column, key == '>' ? 1 : -1));
+        sort_by(top, top_pane_next_column(top, key == '>' ? 1 : -1));
     return true;
 }
 

@@ -328,6 +328,7 @@ static const char *stream_name(const char *stream) {
 static void draw_log(struct top *top, struct top_cells *cells) {
     struct top_log *log = &top->log;
     struct pieces p = { cells, 0, 0 };
+    bool has_run = top->mode != TOP_MODE_LIST || top->log_attempt > 0;
     top_cells_style(cells, 0, 0, cells->width, TOP_BAR);
     if (!log->task)
         return;
@@ -335,7 +336,8 @@ static void draw_log(struct top *top, struct top_cells *cells) {
     (void)put_piece(&p, TOP_BOLD, "%s", log->task);
     (void)put_piece(&p, TOP_BAR, "%s", stream_name(log->stream));
     (void)put_piece(&p, TOP_BAR, "%s",
-                    log->ended    ? "(ended)"
+                    !has_run      ? ""
+                    : log->ended  ? "(ended)"
                     : log->follow ? "(following)"
                                   : "(f follows)");
     if (log->count > 0)
@@ -343,7 +345,9 @@ static void draw_log(struct top *top, struct top_cells *cells) {
                         log->cut ? "; 'sluice logs' has the beginning" : "");
     if (log->count == 0)
         (void)top_cells_put(cells, 1, 0, cells->width, TOP_DIM,
-                            log->ended ? "nothing was printed" : "nothing was printed yet");
+                            !has_run     ? "it has not run yet"
+                            : log->ended ? "nothing was printed"
+                                         : "nothing was printed yet");
     top_log_draw(log, cells, 1, (unsigned)log->height);
 }
 

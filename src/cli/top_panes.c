@@ -51,6 +51,15 @@ static void put_cost(struct strbuf *out, const json_t *task, time_ms now) {
     strbuf_puts(out, usd >= 0 ? print_usd(usd).text : "");
 }
 
+/* Of a held task what it is held for, which says more than "held". */
+static void put_gate(struct strbuf *out, const json_t *task, time_ms now) {
+    (void)now;
+    if (member_is(task, "state", "held"))
+        strbuf_puts(out, print_state(task).text);
+    else
+        strbuf_puts(out, get_text(task, "gate", ""));
+}
+
 static void put_used(struct strbuf *out, const json_t *limit, time_ms now) {
     (void)now;
     strbuf_puts(out, print_short(get_int(limit, "used", -1)).text);
@@ -153,7 +162,7 @@ static const struct view_column panes[TOP_PANE_MAX][TOP_COLUMNS_MAX] = {
         { { "STATE", .put = print_task_state, .is_state = true }, 16, .wide = true },
         { { "PROJECT", "project" }, 12 },
         { { "SINCE", .put = print_elapsed, .right = true }, 6, .number = elapsed_of },
-        { { "GATE", "gate" }, 20 },
+        { { "GATE", .put = put_gate }, 20 },
         { { "OPENS", .put = put_not_before, .right = true }, 8, .optional = true, .number = not_before_of },
         { { "COST", .put = put_cost, .right = true }, 8, .optional = true, .number = cost_of },
         { { "WHY", "why" }, 60, .wide = true },
@@ -192,18 +201,19 @@ static const char *const nothing[TOP_PANE_MAX] = {
 
 /* --- sorting ---------------------------------------------------------------------------------- */
 
-static bool can_sort(enum top_pane pane, unsigned column) {
-    return pane < TOP_LISTS && column > 0 && column < TOP_COLUMNS_MAX
-           && panes[pane][column].cell.title;
+/* Columns that are too wide for this screen are passed over. */
+static bool can_sort(const struct top *top, unsigned column) {
+    const struct view_column *c = &panes[top->pane][column];
+    return !c->wide || top->layout.list.width >= WIDE;
 }
 
-unsigned top_pane_next_column(enum top_pane pane, unsigned column, int by) {
-    if (by > 0)
-        return can_sort(pane, column + 1) ? column + 1 : 0;
-    if (column > 0)
-        return column - 1;
-    while (can_sort(pane, column + 1))
-        column++;
+unsigned top_pane_next_column(const struct top *top, int by) {
+    unsigned column = top->sorts[top->pane].column, count = 1;
+    while (count < TOP_COLUMNS_MAX && panes[top->pane][count].cell.title)
+        count++;
+    do {
+        column = (column + count + (unsigned)by) % count;
+    } while (!can_sort(top, column));
     return column;
 }
 

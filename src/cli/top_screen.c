@@ -139,9 +139,14 @@ static void set_modes(void) {
     (void)set_escdelay(25); /* ms: a key that starts with ESC arrives in one piece, even over ssh */
 }
 
+/* A press and a release that arrive together are a click, several of them a double click. */
+#define PRESSES                                                                                    \
+    (BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON1_DOUBLE_CLICKED | BUTTON1_TRIPLE_CLICKED)
+
 void top_screen_mouse(bool on) {
-    (void)mousemask(on && knows_mouse ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0,
-                    NULL);
+    /* All events: the library waits for the next one after one that is not wanted, even with
+     * nodelay. */
+    (void)mousemask(on && knows_mouse ? ALL_MOUSE_EVENTS : 0, NULL);
     (void)mouseinterval(0); /* report a press at once, without waiting for a double click */
 }
 
@@ -252,7 +257,7 @@ static int mouse_key(unsigned *ret_y, unsigned *ret_x) {
         return 0;
     *ret_y = (unsigned)event.y;
     *ret_x = (unsigned)event.x;
-    return event.bstate & BUTTON1_PRESSED   ? TOP_KEY_CLICK
+    return event.bstate & PRESSES           ? TOP_KEY_CLICK
            : event.bstate & BUTTON4_PRESSED ? TOP_KEY_WHEEL_UP
            : event.bstate & BUTTON5_PRESSED ? TOP_KEY_WHEEL_DOWN
                                             : 0;

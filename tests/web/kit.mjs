@@ -9,7 +9,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
+import playwright from 'playwright-core';
 import { patience } from './patience.mjs';
 
 export const here = path.dirname(fileURLToPath(import.meta.url));
@@ -22,13 +22,30 @@ let opened = null; // pages of the current test
 const idle = [];
 const table = [];
 
+/** BROWSER=firefox: the stock Firefox of the system, over WebDriver BiDi. */
+export const inFirefox = process.env.BROWSER === 'firefox';
+
+// Which programs to look for, and what their driver needs.
+const driver = inFirefox
+    ? {
+          type: playwright._bidiFirefox,
+          files: [process.env.FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox'],
+          // BiDi cannot emulate a preference for less motion.
+          options: { firefoxUserPrefs: { 'ui.prefersReducedMotion': 1 } },
+      }
+    : {
+          type: playwright.chromium,
+          files: [
+              process.env.CHROMIUM,
+              '/usr/bin/chromium',
+              '/usr/bin/chromium-browser',
+              '/usr/bin/google-chrome',
+          ],
+          // No sandbox: the pages are trusted, and a sandbox needs namespaces or a helper that not every machine has.
+          options: { args: ['--no-sandbox', '--disable-dev-shm-usage'] },
+      };
+
 export async function browse() {
-    const found = [
-        process.env.CHROMIUM,
-        '/usr/bin/chromium',
-        '/usr/bin/chromium-browser',
-        '/usr/bin/google-chrome',
-    ].find((file) => file && fs.existsSync(file));
     // Its user data is in its profile, which scripts/test-web removes.
     const {
         DBUS_SESSION_BUS_ADDRESS: _,
@@ -37,15 +54,14 @@ export async function browse() {
         XDG_DATA_HOME: _d,
         ...env
     } = process.env;
-    browser = await chromium.launch({
-        executablePath: found,
+    browser = await driver.type.launch({
+        ...driver.options,
+        executablePath: driver.files.find((file) => file && fs.existsSync(file)),
         timeout: patience,
-        env: { ...env, HOME: os.tmpdir() },
+        env: { ...env, HOME: os.tmpdir(), TZ: 'UTC' },
         handleSIGINT: false,
         handleSIGTERM: false,
         handleSIGHUP: false,
-        // No sandbox: the pages are trusted, and a sandbox needs namespaces or a helper that not every machine has.
-        args: ['--no-sandbox', '--disable-dev-shm-usage'],
     });
     const page = await newPage();
     if (
