@@ -11,7 +11,7 @@ run sluice top --pane nowhere
 exits 2 'an unknown pane: exit code'
 run sluice top --pane runing
 says "sluice: there is no pane 'runing'; did you mean 'running'?
-usage: sluice top [--once] [--pane NAME] [--filter TEXT]" 'an unknown pane: the nearest one is offered'
+usage: sluice top [--once] [--pane NAME] [--filter TEXT] [--no-mouse]" 'an unknown pane: the nearest one is offered'
 run sluice top --json --filter web
 exits 2 '--json has no filter'
 run sluice top now
