@@ -360,7 +360,7 @@ struct top_verb {
     const char *pending; /* instead of `did` while it is still running; or NULL */
     const char *confirm; /* confirmation with one %s; NULL: none */
     const char *asks;    /* prompt with one %s for the member "reason"; NULL: none */
-    bool is_slow;        /* it may wait for a merge: the screen goes on meanwhile */
+    bool is_slow;        /* it may wait for a merge: the screen stays live meanwhile */
 };
 extern const struct top_verb top_verbs[]; /* ends with a path of NULL */
 

@@ -5,7 +5,7 @@
 . "$here/daemon.sh"
 . "$here/terminal.sh"
 
-# An agent that prints what Claude Code prints, and goes on when the test writes to a pipe.
+# An agent that prints what Claude Code prints, and continues when the test writes to a pipe.
 cat >agent.sh <<'END'
 cat >/dev/null
 printf '{"type":"system","subtype":"init","session_id":"%s"}\n' "$SLUICE_SESSION"
