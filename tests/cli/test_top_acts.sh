@@ -32,7 +32,7 @@ keys n
 shows 'nothing was changed' 'n changes nothing'
 keys a y
 shows 'web-1 approved' 'y approves'
-rule 'it is done' becomes web-1 done
+rule 'it is done' becomes web-1 'done'
 hides 'good work' 'and gone from the list'
 
 keys x

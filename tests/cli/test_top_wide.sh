@@ -1,6 +1,6 @@
 #!/bin/sh
 # sluice top on a wide terminal: the task and its live log beside the list, dollars, the mouse, sorting.
-# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp; dollars are dollars
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
 . "$here/terminal.sh"

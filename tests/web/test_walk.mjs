@@ -6,7 +6,17 @@ import { patience } from './patience.mjs';
 import { World } from './world.mjs';
 
 const CONFIG = 'tasks.sandbox: none\nhost: {disk_free_gb: 0, memory_free_mb: 0}\n';
-const VIEWS = ['now', 'board', 'graph', 'timeline', 'schedules', 'share', 'cost', 'whatif', 'events'];
+const VIEWS = [
+    'now',
+    'board',
+    'graph',
+    'timeline',
+    'schedules',
+    'share',
+    'cost',
+    'whatif',
+    'events',
+];
 
 const button = (where, name) => where.getByRole('button', { name, exact: true }).first();
 
@@ -18,14 +28,17 @@ export async function walk() {
     const home = new URL(link).origin + '/';
     const connected = () => page.locator('.connected.live').waitFor();
 
-    await check('walk: the link of `sluice dash` opens the page; a new tab needs no other link', async () => {
-        await connected();
-        const other = await page.context().newPage();
-        other.setDefaultTimeout(patience);
-        await other.goto(`${home}#/board`);
-        await other.locator('.connected.live').waitFor();
-        await other.close();
-    });
+    await check(
+        'walk: the link of `sluice dash` opens the page; a new tab needs no other link',
+        async () => {
+            await connected();
+            const other = await page.context().newPage();
+            other.setDefaultTimeout(patience);
+            await other.goto(`${home}#/board`);
+            await other.locator('.connected.live').waitFor();
+            await other.close();
+        },
+    );
 
     await check('walk: what is added elsewhere appears at once', async () => {
         await to(page, '#/board');
@@ -41,7 +54,12 @@ export async function walk() {
         execFileSync('mkfifo', [fifo]);
         const [id] = await world.add({
             title: 'prints',
-            argv: ['sh', '-c', 'printf "line-%s\n" one; read x <"$0"; printf "line-%s\n" two', fifo],
+            argv: [
+                'sh',
+                '-c',
+                'printf "line-%s\n" one; read x <"$0"; printf "line-%s\n" two',
+                fifo,
+            ],
         });
         await world.state(id, 'running');
         await to(page, `#/task/${id}`);
