@@ -459,7 +459,7 @@ void top_input(struct top *top, int key) {
         top->request = TOP_REQUEST_REDRAW;
     } else if (top->prompt != TOP_PROMPT_NONE) {
         top_take_prompt(top, key);
-    } else if (take_mouse(top, key)) {
+    } else if (take_mouse(top, key) || take_movement(top, key)) {
         return;
     } else if (key == '?') {
         if (top->mode == TOP_MODE_LOG)
@@ -467,8 +467,6 @@ void top_input(struct top *top, int key) {
         show_text(top);
         top_text_clear(&top->text);
         top_help_fill(&top->text, top->unicode);
-    } else if (take_movement(top, key)) {
-        return;
     } else if (closes_mode(top, key)) {
         close_mode(top);
     } else if (top->mode == TOP_MODE_LOG) {

@@ -81,8 +81,8 @@ rule 'its run has the text' appears 'because: yes' text
 keys Escape
 
 "$SLUICE" pause >out
-for number in 5 6 7 8 9; do
-    add --project web --title "batch $number" -- true
+for batch in 5 6 7 8 9; do
+    add --project web --title "batch $batch" -- true
 done
 keys 2
 shows '[ready 5]' 'five tasks are ready'
