@@ -319,6 +319,9 @@ enum top_key {
     TOP_KEY_WHEEL_DOWN,
 };
 
+/* Combined with a key: it was pasted. Pasted text is only typed into prompts. */
+#define TOP_PASTED (1 << 24)
+
 enum top_mode {
     TOP_MODE_LIST,
     TOP_MODE_TEXT, /* details, help */
@@ -589,7 +592,7 @@ void top_screen_resize(unsigned *ret_width, unsigned *ret_height);
 void top_screen_redraw(void);
 /* Sends only differences from the last one. */
 void top_screen_show(const struct top_cells *cells);
-/* A character, an enum top_key, or -1: none now; -2: the terminal was closed. Of a click or the
+/* A character, an enum top_key, with TOP_PASTED or not, 0: unknown; or -1: none now; -2: the terminal was closed. Of a click or the
  * wheel also the place. */
 int top_screen_key(unsigned *ret_y, unsigned *ret_x);
 /* Off, the terminal selects text with the mouse again. */

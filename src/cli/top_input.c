@@ -452,8 +452,21 @@ static void take_in_list(struct top *top, int key) {
     }
 }
 
+/* Pasted text neither acts nor confirms, and its line breaks do not send it. */
+static void take_pasted(struct top *top, int key) {
+    bool is_blank = key == TOP_KEY_ENTER || key == TOP_KEY_TAB;
+    if (top->prompt == TOP_PROMPT_NONE || top->prompt == TOP_PROMPT_SURE)
+        top_set_message(top, true, "pasted text is not taken as keys");
+    else if (is_blank || key < TOP_KEY_UP)
+        top_take_prompt(top, is_blank ? ' ' : key);
+}
+
 void top_input(struct top *top, int key) {
     top->request = TOP_REQUEST_NONE;
+    if (key & TOP_PASTED) {
+        take_pasted(top, key & ~TOP_PASTED);
+        return;
+    }
     strbuf_clear(&top->message);
     if (key == 'L' - '@') { /* Ctrl-L */
         top->request = TOP_REQUEST_REDRAW;

@@ -25,6 +25,8 @@
 static SCREEN *screen;
 static bool has_colours;
 static bool knows_mouse; /* the terminal reports it */
+static bool is_ansi;     /* its control sequences begin with ESC [ */
+static bool is_pasting;
 
 /* --- crashes --------------------------------------------------------------------------------- */
 
@@ -92,6 +94,19 @@ static void open_colours(void) {
     }
 }
 
+/* --- pasted text ----------------------------------------------------------------------------- */
+
+/* The terminal marks its begin and end: it is no series of keys, whatever it contains. */
+enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END };
+
+static void mark_pastes(bool on) {
+    if (!is_ansi)
+        return;
+    (void)fputs(on ? "\033[?2004h" : "\033[?2004l", stdout);
+    (void)fflush(stdout);
+    is_pasting = false;
+}
+
 /* --- opening --------------------------------------------------------------------------------- */
 
 static int check_terminal(struct error *err) {
@@ -113,7 +128,9 @@ static int check_terminal(struct error *err) {
     bool places = has_capability("cup");
     leave_size = 0;
     knows_mouse = has_capability("kmous");
+    is_ansi = places && strncmp(tigetstr("cup"), "\033[", 2) == 0;
     add_leave_text(knows_mouse ? "\033[?1006;1000l" : "");
+    add_leave_text(is_ansi ? "\033[?2004l" : "");
     add_leave("sgr0");
     add_leave("cnorm");
     add_leave("rmkx");
@@ -136,6 +153,9 @@ static void set_modes(void) {
     (void)nodelay(stdscr, TRUE);
     (void)leaveok(stdscr, TRUE);
     (void)curs_set(0);
+    (void)define_key("\033[200~", PASTE_BEGIN);
+    (void)define_key("\033[201~", PASTE_END);
+    mark_pastes(true);
     (void)set_escdelay(25); /* ms: a key that starts with ESC arrives in one piece, even over ssh */
 }
 
@@ -169,6 +189,7 @@ int top_screen_open(struct error *err) {
 void top_screen_close(void) {
     if (!screen)
         return;
+    mark_pastes(false);
     (void)endwin();
     watch_crashes(false);
     delscreen(screen);
@@ -268,8 +289,12 @@ int top_screen_key(unsigned *ret_y, unsigned *ret_x) {
     int r = get_wch(&c);
     if (r == KEY_CODE_YES && c == KEY_MOUSE)
         return mouse_key(ret_y, ret_x);
+    if (r == KEY_CODE_YES && (c == PASTE_BEGIN || c == PASTE_END)) {
+        is_pasting = c == PASTE_BEGIN;
+        return 0;
+    }
     if (r == KEY_CODE_YES || r == OK)
-        return key_of(r, c);
+        return key_of(r, c) | (is_pasting ? TOP_PASTED : 0);
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
     bool closed = poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLERR | POLLNVAL));
     return closed ? -2 : -1;
@@ -278,6 +303,7 @@ int top_screen_key(unsigned *ret_y, unsigned *ret_x) {
 void top_screen_suspend(void) {
     struct sigaction usual = { .sa_handler = SIG_DFL }, before;
     sigset_t stop, mask;
+    mark_pastes(false);
     (void)endwin();
     watch_crashes(false);
     sigemptyset(&stop);
@@ -288,4 +314,5 @@ void top_screen_suspend(void) {
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     (void)sigaction(SIGTSTP, &before, NULL);
     watch_crashes(true);
+    mark_pastes(true);
 }

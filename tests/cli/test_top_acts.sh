@@ -35,8 +35,16 @@ shows 'web-1 approved' 'y approves'
 rule 'it is done' becomes web-1 'done'
 hides 'good work' 'and gone from the list'
 
+mux set-buffer 'xcy'
+mux paste-buffer -p
+shows 'pasted text is not taken as keys' 'pasted text does nothing'
 keys x
 shows 'reject web-2: what is wrong' 'x asks for the reason'
+mux set-buffer 'a reason
+of two lines'
+mux paste-buffer -p -r
+shows 'a reason of two lines_' 'pasted line breaks do not send it'
+keys C-u
 keys -l 'no tests, naïve'
 keys Escape
 shows 'nothing was changed' 'esc leaves it'
@@ -119,4 +127,5 @@ shows 'the daemon is away; nothing was changed' 'and nothing is sent to no daemo
 start
 rule 'it still waits' [ "$(value web-2 state)" = held ]
 keys q
+rule 'its terminal is as it was' soon does_not_show 'tab panes'
 finish

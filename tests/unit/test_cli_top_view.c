@@ -690,6 +690,28 @@ TEST(the_mouse_does_not_confirm_anything) {
     top_finish(&top);
 }
 
+TEST(pasted_text_is_typed_but_never_acts) {
+    struct top top;
+    begin_held(&top, 100, 12);
+    for (const char *c = "cyq"; *c; c++) {
+        top_input(&top, *c | TOP_PASTED);
+        assert_int_equal(top.request, TOP_REQUEST_NONE);
+        assert_int_equal(top.prompt, TOP_PROMPT_NONE);
+    }
+    type(&top, "c");
+    top_input(&top, 'y' | TOP_PASTED);
+    assert_int_equal(top.prompt, TOP_PROMPT_SURE);
+    type(&top, "nx");
+    for (const char *c = "two\nlines\033"; *c; c++)
+        top_input(&top, (*c == '\n'     ? (int)TOP_KEY_ENTER
+                         : *c == '\033' ? (int)TOP_KEY_ESCAPE
+                                        : *c)
+                            | TOP_PASTED);
+    check_has(&top, "what is wrong: two lines_\n");
+    assert_int_equal(top.request, TOP_REQUEST_NONE);
+    top_finish(&top);
+}
+
 TEST(the_wheel_scrolls_what_is_below_it) {
     struct top top;
     begin_held(&top, 160, 30);
