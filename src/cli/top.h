@@ -458,6 +458,8 @@ void top_search_log(struct top *top, bool backward);
  * is sent all the same, so that its refusal explains itself. With tagged tasks, a key in the list
  * means all of them. */
 
+/* The action of a key now: for the tags, or the task that is shown or selected. NULL: none has it. */
+const struct top_verb *top_verb_of(const struct top *top, int key);
 /* Is it the key of an action? Then it is taken: a prompt begins, or a request is set. */
 bool top_take_action(struct top *top, int key);
 /* A key while a prompt is open. */

@@ -159,8 +159,8 @@ static const struct top_verb *verb_of_tags(const struct top *top, int key) {
     return verb;
 }
 
-/* If none fits, the first verb with this key: the daemon then says why. NULL: no verb has it. */
-static const struct top_verb *verb_of(const struct top *top, int key) {
+/* If none fits, the first verb with this key: the daemon then says why. */
+const struct top_verb *top_verb_of(const struct top *top, int key) {
     const struct top_verb *verb =
         means_tags(top) ? verb_of_tags(top, key) : fitting_verb(target_task(top), key);
     for (const struct top_verb *one = top_verbs; one->path && !verb; one++)
@@ -186,7 +186,7 @@ bool top_take_action(struct top *top, int key) {
         pause_or_resume(top, key == 'P');
         return true;
     }
-    const struct top_verb *verb = verb_of(top, key);
+    const struct top_verb *verb = top_verb_of(top, key);
     if (verb)
         take_verb(top, verb);
     return verb != NULL;

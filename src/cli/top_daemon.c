@@ -220,6 +220,8 @@ bool top_daemon_wants_look(const struct top *top) {
     const char *id = get_text(task, "id", NULL);
     if (top->mode != TOP_MODE_LIST || top->unreachable)
         return false;
+    if (!id && top->layout.is_wide && top_list_wants(&top->lists[top->pane]))
+        return false; /* its list is being loaded */
     return !is_same(id, top->why_id) || !is_same(id, top->log.task)
            || (id && attempt_of(task) != top->log_attempt);
 }
@@ -408,7 +410,7 @@ static json_t *body_of(const struct top *top) {
 /* --- slow actions ---------------------------------------------------------------------------- */
 
 /* The daemon answers when the work is merged and its checks have passed. */
-static void begin_late(struct top_daemon *d, struct top *top, json_t *tasks) {
+static bool begin_late(struct top_daemon *d, struct top *top, json_t *tasks) {
     json_t *body = body_of(top);
     struct error err = { 0 };
     json_object_set(body, "tasks", tasks);
@@ -416,7 +418,7 @@ static void begin_late(struct top_daemon *d, struct top *top, json_t *tasks) {
         top_set_message(top, true, "%s is still being %s: try again after that",
                         d->late_id ? d->late_id : "something", d->late_verb->did);
         json_decref(body);
-        return;
+        return false;
     }
     int r = daemon_connect(false, &d->late, &err);
     if (r == 0) {
@@ -428,13 +430,14 @@ static void begin_late(struct top_daemon *d, struct top *top, json_t *tasks) {
     if (r < 0) {
         d->late = client_close(d->late);
         top_set_message(top, true, "%s", err.text);
-        return;
+        return false;
     }
     free(d->late_id);
     d->late_id = top->target_id ? xstrdup(top->target_id) : NULL;
     d->late_verb = top->verb;
     top_set_message(top, false, "%s: waiting until it is %s",
                     d->late_id ? d->late_id : "the tagged tasks", top->verb->did);
+    return true;
 }
 
 void top_daemon_take_late(struct top_daemon *d, struct top *top, bool ready) {
@@ -534,8 +537,7 @@ static void do_change(struct top_daemon *d, struct top *top) {
         top_set_message(top, true, "the daemon is away; nothing was changed");
     } else if (top->verb->is_slow) {
         json_auto_t *ids = of_tags ? tagged_ids(top) : json_pack("[o]", json_text(top->target_id));
-        begin_late(d, top, ids);
-        if (of_tags)
+        if (begin_late(d, top, ids) && of_tags)
             top_untag_all(top);
     } else if (of_tags) {
         change_tags(d, top);

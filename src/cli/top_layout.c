@@ -160,10 +160,10 @@ static void draw_tabs(struct top *top, struct top_cells *cells) {
 
 /* --- the last line --------------------------------------------------------------------------- */
 
-/* Does this action fit the tagged tasks, or the one that is shown or selected? */
+/* Of tagged tasks the daemon says of each whether it fits. */
 static bool is_offered(const struct top *top, const struct top_verb *verb) {
     if (top->mode == TOP_MODE_LIST && top_tag_count(top) > 0)
-        return true; /* the daemon says of each whether it fits */
+        return verb == top_verb_of(top, verb->key) || verb->to;
     return top_offers(top->mode == TOP_MODE_LIST ? top_selected(top) : top->shown, verb->action);
 }
 
