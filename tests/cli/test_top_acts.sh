@@ -5,8 +5,13 @@
 . "$here/daemon.sh"
 . "$here/terminal.sh"
 
-config 'limits: {runs: 4}
-projects: {web: {prefix: web}}'
+git init -q -b main repo
+git -C repo -c user.name=Owner -c user.email=owner@localhost commit -q --allow-empty -m first
+config "limits: {runs: 4}
+tasks.sandbox: none
+projects:
+  web: {prefix: web}
+  code: {prefix: code, path: '$tmp/repo', workspace_mode: worktree, merge: direct}"
 start
 asks="[ -n \"\${SLUICE_ANSWER:-}\" ] || exec '$SLUICE' ask"
 add --project web --review --title 'good work' -- true
@@ -126,6 +131,28 @@ keys y
 shows 'the daemon is away; nothing was changed' 'and nothing is sent to no daemon'
 start
 rule 'it still waits' [ "$(value web-2 state)" = held ]
+keys Escape
+
+# An approval that merges takes as long as its checks, which run again: the base has moved. This one waits for the test.
+"$SLUICE" resume >out
+mkfifo gate
+add --project code --review --title 'slow merge' --check "[ ! -e '$tmp/slow' ] || cat '$tmp/gate'" -- sh -c 'echo one >one'
+slow=$id
+becomes "$slow" held
+git -C repo -c user.name=Owner -c user.email=owner@localhost commit -q --allow-empty -m moved
+: >slow
+keys 3 /
+keys -l 'slow merge'
+keys Enter
+shows "$slow" 'work that merges when it is approved'
+keys a y
+shows "$slow: waiting until it is approved" 'y: the merge has begun'
+keys 4
+shows '[ended ' 'the screen goes on meanwhile'
+rule 'it still waits' [ "$(value "$slow" state)" = held ]
+echo checked >gate
+shows "$slow approved" 'the result is shown when it is known'
+rule 'the work is merged' git -C repo cat-file -e main:one
 keys q
 rule 'its terminal is as it was' soon does_not_show 'tab panes'
 finish
