@@ -54,8 +54,8 @@ test-mcp: build ## the MCP server against the conformance suite and the Inspecto
 
 test-web: build ## the dashboard in Chromium and Firefox with a real daemon; BROWSER=one, T=word for some, UPDATE=1 accepts how it looks
 	@scripts/setup --web
-	@for browser in $(or $(BROWSER),chromium firefox); do \
-	 BROWSER=$$browser SLUICE_TEST_WEB=required scripts/test-web $(BUILD) $(T) || exit 1; done
+	@for browser in $(or $(filter chromium firefox,$(BROWSER)),chromium firefox); do \
+	 SLUICE_TEST_BROWSER=$$browser SLUICE_TEST_WEB=required scripts/test-web $(BUILD) $(T) || exit 1; done
 
 test-postgres: ## the state in PostgreSQL: a real server, broken connections, kills, the daemon's tests on it; T=name for one
 	@scripts/setup --postgres

@@ -4,8 +4,8 @@
 //   const page = await open(world, '#/now')        a page whose errors fail the test that runs; check() closes it
 //   report('what', 'value')                        a line of the table at the end
 //
-// BROWSER=firefox: the same tests in the Firefox of the system. Playwright drives it over WebDriver BiDi, as any stock
-// Firefox; what that cannot do yet is in notInFirefox.
+// SLUICE_TEST_BROWSER=firefox: the same tests in the Firefox of the system, over WebDriver BiDi. What cannot be tested there
+// is in notInFirefox.
 //
 // A closed page is reset and used again: a new one takes three times as long.
 import fs from 'node:fs';
@@ -25,7 +25,7 @@ let opened = null; // pages of the current test
 const idle = [];
 const table = [];
 
-export const inFirefox = process.env.BROWSER === 'firefox';
+export const inFirefox = process.env.SLUICE_TEST_BROWSER === 'firefox';
 
 const notInFirefox = [
     [/^it looks as it did/, 'tests/web/looks.txt has the sizes of Chromium'],
