@@ -12,15 +12,25 @@ import { parts } from './test_parts.mjs';
 import { questions } from './test_questions.mjs';
 import { schedules } from './test_schedules.mjs';
 import { views } from './test_views.mjs';
+import { walk } from './test_walk.mjs';
 import { World } from './world.mjs';
 
 // The browser and the daemons end with this process, however it ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
 
+const words = process.argv.slice(2);
+const onlyWalk = words.length > 0 && words.every((word) => word.startsWith('walk:')); // needs no other daemon
+
 let code = 1;
 try {
     await parts();
     await browse();
+    await walk();
+    if (onlyWalk) {
+        code = finish();
+        await done();
+        process.exit(code);
+    }
     const world = await World.start();
     const night = await world.night();
     await looks(world, night);

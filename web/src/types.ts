@@ -317,6 +317,8 @@ export interface Task {
     not_before: number | null;
     /** its place in the order, lower first */
     score: number;
+    /** what its runs have cost, the live one included; null: none has reported it */
+    cost_usd: number | null;
     /** of a task with stronger agents or models for when its results are not accepted */
     escalation?: Escalation;
     /** the first gate that stops it */
