@@ -1,6 +1,7 @@
 // main.mjs: runs all dashboard tests in sequence, with one browser and one daemon. Arguments select tests.
 import { browse, done, finish } from './kit.mjs';
 import { edit } from './test_edit.mjs';
+import { graphs } from './test_graph.mjs';
 import { hostile } from './test_hostile.mjs';
 import { live } from './test_live.mjs';
 import { looks } from './test_looks.mjs';
@@ -33,6 +34,7 @@ try {
     await questions();
     await edit();
     await schedules();
+    await graphs();
     await many(world);
     code = finish();
     await done();
