@@ -60,6 +60,7 @@ static const struct shape outlook_project_shape = { "OutlookProject", "the tasks
 
 #define BOTTLENECK(X) \
     X(json_put_string, "gate", T_TEXT, "the gate", "lease:runs", b->code) \
+    X(json_put_string, "name", T_TEXT | T_NULL, "the account, project or agent that it belongs to, where `gate` does not name it", "anthropic", strchr(b->code, ':') ? NULL : op_name_of(call->engine, b->gate.key)) \
     X(json_put_string, "setting", T_TEXT | T_NULL, "the setting that would widen it; null: none does", "limits.runs", setting) \
     X(print_amount, "cap", T_INT | T_NULL, "its slots; null: it is not counted in slots", NULL, b->gate.gate == GATE_LEASE ? b->gate.cap : UNLIMITED) \
     X(json_put_int, "waits_ms", T_SPAN, "how long at least one task waits there", NULL, b->span) \

@@ -689,6 +689,8 @@ export interface Way {
 export interface Bottleneck {
     /** the gate */
     gate: string;
+    /** the account, project or agent that it belongs to, where `gate` does not name it */
+    name: string | null;
     /** the setting that would widen it; null: none does */
     setting: string | null;
     /** its slots; null: it is not counted in slots */

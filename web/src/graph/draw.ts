@@ -3,6 +3,7 @@
 //
 // A picture is drawn somewhat larger than the canvas and kept: moving it is one copy, so that thousands of nodes follow the
 // pointer. While the scale changes, the kept picture is stretched; it is drawn again when the hand rests.
+import { fit } from '../canvas';
 import { line } from '../text';
 import { colour } from '../theme';
 import { LOOKS, type State } from '../types';
@@ -56,29 +57,6 @@ function mark(ctx: CanvasRenderingContext2D, state: State, x: number, y: number)
     ctx.fill(shape.solid);
     ctx.setLineDash([]);
     ctx.translate(8 - x, 8 - y);
-}
-
-const widths = new Map<string, string>();
-
-/** Text that fits; remembered, because measuring is what takes time. */
-function fit(ctx: CanvasRenderingContext2D, text: string, room: number): string {
-    const key = `${ctx.font} ${room} ${text}`;
-    const known = widths.get(key);
-    if (known !== undefined) return known;
-    let shown = text.slice(0, 80);
-    if (ctx.measureText(shown).width > room) {
-        let low = 0;
-        let high = shown.length;
-        while (low < high) {
-            const middle = (low + high + 1) >> 1;
-            if (ctx.measureText(`${shown.slice(0, middle)}…`).width <= room) low = middle;
-            else high = middle - 1;
-        }
-        shown = `${shown.slice(0, low)}…`;
-    }
-    if (widths.size > 50_000) widths.clear();
-    widths.set(key, shown);
-    return shown;
 }
 
 interface Pass {
