@@ -1,5 +1,6 @@
 // main.mjs: runs all dashboard tests in sequence, with one browser and one daemon. Arguments select tests.
 import { browse, done, finish } from './kit.mjs';
+import { costs } from './test_cost.mjs';
 import { edit } from './test_edit.mjs';
 import { graphs } from './test_graph.mjs';
 import { hostile } from './test_hostile.mjs';
@@ -12,6 +13,7 @@ import { news } from './test_news.mjs';
 import { parts } from './test_parts.mjs';
 import { questions } from './test_questions.mjs';
 import { schedules } from './test_schedules.mjs';
+import { timelines } from './test_timeline.mjs';
 import { views } from './test_views.mjs';
 import { World } from './world.mjs';
 
@@ -26,6 +28,8 @@ try {
     const night = await world.night();
     await looks(world, night);
     await views(world, night);
+    await costs(world, night);
+    await timelines(world);
     await live(world, night);
     await hostile(world);
     await served(world);

@@ -6,9 +6,12 @@ import { daysOf, zone } from './zone';
 
 const SUMS_MAX = 20_000;
 
-async function pages(query: Record<string, string | number>, signal: AbortSignal): Promise<UsageList> {
+async function pages(
+    query: Record<string, string | number>,
+    signal: AbortSignal,
+): Promise<UsageList> {
     let all: UsageList | null = null;
-    for (let cursor: string | null = ''; cursor !== null; ) {
+    for (let cursor: string | null = ''; cursor !== null;) {
         const page: UsageList = await get<UsageList>(
             '/v1/usage',
             { ...query, limit: 1000, cursor },
@@ -57,7 +60,10 @@ export function days(list: UsageList | null, since: number, least: number): numb
     const first = Math.max(since, Math.min(...items.map((item) => item.at), now - least * 86400e3));
     const all =
         list && list.timezone === 'UTC' && zone() !== 'UTC'
-            ? Array.from({ length: Math.floor(now / 86400e3) - Math.floor(first / 86400e3) + 1 }, (_, i) => (Math.floor(first / 86400e3) + i) * 86400e3)
+            ? Array.from(
+                  { length: Math.floor(now / 86400e3) - Math.floor(first / 86400e3) + 1 },
+                  (_, i) => (Math.floor(first / 86400e3) + i) * 86400e3,
+              )
             : daysOf(first, now);
     return [...new Set([...items.map((item) => item.at), ...all])].sort((a, b) => a - b);
 }

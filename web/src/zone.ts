@@ -63,14 +63,17 @@ const MINUTES: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit'
 const SECONDS: Intl.DateTimeFormatOptions = { ...MINUTES, second: '2-digit' };
 
 /** 14:03, or 14:03:09. */
-export const timeOf = (ms: number, seconds = false) => format(seconds ? SECONDS : MINUTES).format(ms);
+export const timeOf = (ms: number, seconds = false) =>
+    format(seconds ? SECONDS : MINUTES).format(ms);
 /** 18 Nov. */
 export const dayOf = (ms: number) => format(DAY).format(ms);
 /** Wed 18 Nov. */
 export const weekdayOf = (ms: number) => format({ weekday: 'short', ...DAY }).format(ms);
 /** Wed 18 Nov 2026, 14:03:09 CET. */
 export const fullTime = (ms: number) =>
-    format({ weekday: 'short', ...DAY, year: 'numeric', ...SECONDS, timeZoneName: 'short' }).format(ms);
+    format({ weekday: 'short', ...DAY, year: 'numeric', ...SECONDS, timeZoneName: 'short' }).format(
+        ms,
+    );
 export const sameDay = (a: number, b: number) => format(DATE).format(a) === format(DATE).format(b);
 
 /** How far its clocks are ahead of UTC at a moment, in ms. */
@@ -92,7 +95,7 @@ export function offsetAt(ms: number): number {
 export function ticks(from: number, to: number, step: number): number[] {
     const all: number[] = [];
     // Clocks change at most twice a year: the offset is right again at the next tick.
-    for (let at = from; at <= to; ) {
+    for (let at = from; at <= to;) {
         const offset = offsetAt(at);
         let next = Math.ceil((at + offset) / step) * step - offset;
         next += offset - offsetAt(next);
@@ -114,7 +117,11 @@ export function dayBefore(ms: number): number {
 /** The beginnings of the days from that of `from` to that of `to`. */
 export function daysOf(from: number, to: number): number[] {
     const all: number[] = [];
-    for (let day = dayBefore(from); day <= to && all.length < 1000; day = dayBefore(day + 30 * 3600e3))
+    for (
+        let day = dayBefore(from);
+        day <= to && all.length < 1000;
+        day = dayBefore(day + 30 * 3600e3)
+    )
         all.push(day);
     return all;
 }

@@ -36,11 +36,7 @@ export function Ago({ at }: { at: number | null }) {
     if (!at) return <span class="faint">–</span>;
     const ms = now.value - at;
     return (
-        <time
-            class="num"
-            dateTime={new Date(at).toISOString()}
-            title={fullTime(at)}
-        >
+        <time class="num" dateTime={new Date(at).toISOString()} title={fullTime(at)}>
             {ms < 60000
                 ? 'just now'
                 : ms < 86400000

@@ -13,25 +13,25 @@ export function ZoneChoice() {
     const own = !['browser', 'system', 'UTC'].includes(choice) && !others.includes(choice);
     return (
         <label class="zone">
-        <span aria-hidden="true">◷</span>
-        <select
-            aria-label="time zone"
-            title={`times are in ${zone()}`}
-            value={choice}
-            onChange={(event) => choose(event.currentTarget.value)}
-        >
-            <option value="browser">browser: {ownZone()}</option>
-            {knows(system) && <option value="system">daemon: {system}</option>}
-            <option value="UTC">UTC</option>
-            {own && <option value={choice}>{choice}</option>}
-            <optgroup label="named">
-                {others.map((name) => (
-                    <option key={name} value={name}>
-                        {name}
-                    </option>
-                ))}
-            </optgroup>
-        </select>
+            <span aria-hidden="true">◷</span>
+            <select
+                aria-label="time zone"
+                title={`times are in ${zone()}`}
+                value={choice}
+                onChange={(event) => choose(event.currentTarget.value)}
+            >
+                <option value="browser">browser: {ownZone()}</option>
+                {knows(system) && <option value="system">daemon: {system}</option>}
+                <option value="UTC">UTC</option>
+                {own && <option value={choice}>{choice}</option>}
+                <optgroup label="named">
+                    {others.map((name) => (
+                        <option key={name} value={name}>
+                            {name}
+                        </option>
+                    ))}
+                </optgroup>
+            </select>
         </label>
     );
 }

@@ -23,8 +23,23 @@ export const timeAt = (x: number, { from, to }: Window, width: number) =>
     from + ((x - gutterOf(width)) / (width - gutterOf(width) - EDGE)) * (to - from);
 
 const STEPS = [
-    1e3, 5e3, 15e3, 30e3, 60e3, 300e3, 600e3, 1800e3, 3600e3, 7200e3, 10800e3, 21600e3, 43200e3,
-    86400e3, 2 * 86400e3, 7 * 86400e3, 14 * 86400e3,
+    1e3,
+    5e3,
+    15e3,
+    30e3,
+    60e3,
+    300e3,
+    600e3,
+    1800e3,
+    3600e3,
+    7200e3,
+    10800e3,
+    21600e3,
+    43200e3,
+    86400e3,
+    2 * 86400e3,
+    7 * 86400e3,
+    14 * 86400e3,
 ];
 
 interface Pass {
@@ -41,7 +56,11 @@ interface Pass {
 /** Stripes for what did not succeed. */
 const patterns = new Map<string, CanvasPattern>();
 
-function hatch(ctx: CanvasRenderingContext2D, shade: string, ground: string): CanvasPattern | string {
+function hatch(
+    ctx: CanvasRenderingContext2D,
+    shade: string,
+    ground: string,
+): CanvasPattern | string {
     const key = `${shade} ${ground}`;
     const known = patterns.get(key);
     if (known) return known;
@@ -79,7 +98,13 @@ function mark(ctx: CanvasRenderingContext2D, state: State, x: number, y: number)
 }
 
 /** Cut where it does not fit. */
-function put(ctx: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {
+function put(
+    ctx: CanvasRenderingContext2D,
+    text: string,
+    x: number,
+    y: number,
+    room: number,
+): void {
     // In steps, so that a bar that grows does not fill the memory of what fits.
     const steps = Math.floor(room / 6) * 6;
     if (steps >= 12) ctx.fillText(fit(ctx, text, steps), x, y);
@@ -209,8 +234,7 @@ function drawBand(pass: Pass, band: Band): void {
 function drawGrid(pass: Pass): void {
     const { ctx, window, width } = pass;
     const plot = width - gutterOf(width) - EDGE;
-    const step =
-        STEPS.find((one) => (one / (window.to - window.from)) * plot > 76) ?? 28 * 86400e3;
+    const step = STEPS.find((one) => (one / (window.to - window.from)) * plot > 76) ?? 28 * 86400e3;
     ctx.font = `11px ${pass.font}`;
     let before = window.from;
     for (const at of ticks(window.from, window.to, step)) {
@@ -253,7 +277,10 @@ export function draw(
     if (!ctx) return;
     const ratio = devicePixelRatio || 1;
     const { clientWidth: width, clientHeight: height } = canvas;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    if (
+        canvas.width !== Math.round(width * ratio) ||
+        canvas.height !== Math.round(height * ratio)
+    ) {
         canvas.width = Math.round(width * ratio);
         canvas.height = Math.round(height * ratio);
     }

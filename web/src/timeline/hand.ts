@@ -11,7 +11,11 @@ export interface Hand {
     click: (x: number, y: number) => void;
 }
 
-export function useHand(canvas: { current: HTMLCanvasElement | null }, hand: Hand, there: boolean): void {
+export function useHand(
+    canvas: { current: HTMLCanvasElement | null },
+    hand: Hand,
+    there: boolean,
+): void {
     const latest = useRef(hand);
     latest.current = hand;
     useEffect(() => {
@@ -51,7 +55,8 @@ export function useHand(canvas: { current: HTMLCanvasElement | null }, hand: Han
             } else latest.current.pan(here.x - old.x, here.y - old.y);
         });
         const up = (event: PointerEvent) => {
-            if (!fingers.delete(event.pointerId) || moved >= 5 || event.type === 'pointercancel') return;
+            if (!fingers.delete(event.pointerId) || moved >= 5 || event.type === 'pointercancel')
+                return;
             const { x, y } = local(event);
             latest.current.click(x, y);
         };

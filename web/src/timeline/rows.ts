@@ -124,7 +124,12 @@ function byTask(bars: Bar[], states: Map<string, State>): Row[] {
 }
 
 /** Bands of projects, in the daemon's order. */
-export function bandsOf(bars: Bar[], order: string[], mode: 'task' | 'project', states: Map<string, State>): Band[] {
+export function bandsOf(
+    bars: Bar[],
+    order: string[],
+    mode: 'task' | 'project',
+    states: Map<string, State>,
+): Band[] {
     const by = new Map<string, Bar[]>();
     for (const bar of bars) {
         const list = by.get(bar.project);
@@ -136,7 +141,8 @@ export function bandsOf(bars: Bar[], order: string[], mode: 'task' | 'project', 
     let top = AXIS;
     return names.map((project) => {
         const list = (by.get(project) ?? []).sort(
-            (a, b) => a.from - b.from || Number(a.look === 'expected') - Number(b.look === 'expected'),
+            (a, b) =>
+                a.from - b.from || Number(a.look === 'expected') - Number(b.look === 'expected'),
         );
         const rows = mode === 'task' ? byTask(list, states) : packed(list);
         const count = (look: Bar['look']) => list.filter((bar) => bar.look === look).length;

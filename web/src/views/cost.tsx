@@ -12,7 +12,15 @@ import { Empty, Meter, Problem, Section, Text, Tid } from '../parts/small';
 import { refine, route } from '../route';
 import { count, limitWords, line, many, money, moneyWithLive, percent, short, span } from '../text';
 import { colour, paint } from '../theme';
-import type { Budget, UsageLive, UsageList, UsageName, UsageSum, UsageTasks, UsageTotal } from '../types';
+import type {
+    Budget,
+    UsageLive,
+    UsageList,
+    UsageName,
+    UsageSum,
+    UsageTasks,
+    UsageTotal,
+} from '../types';
 import { days as daysShown, readUsage, tokensOf } from '../usage';
 import { dayBefore, dayOf, weekdayOf, zone } from '../zone';
 
@@ -57,7 +65,11 @@ function stack(
 /* --- as a file ---------------------------------------------------------------------------------- */
 
 const cell = (value: string | number | null) =>
-    value === null ? '' : /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
+    value === null
+        ? ''
+        : /[",\n]/.test(String(value))
+          ? `"${String(value).replaceAll('"', '""')}"`
+          : String(value);
 
 function download(name: string, rows: (string | number | null)[][]): void {
     const text = rows.map((row) => row.map(cell).join(',')).join('\n');
@@ -70,7 +82,18 @@ function download(name: string, rows: (string | number | null)[][]): void {
 
 function exportDays(list: UsageList): void {
     download(`sluice-cost-by-${list.group}.csv`, [
-        ['day', 'timezone', list.group, 'runs', 'ok', 'tokens_in', 'tokens_out', 'tokens_cached', 'cost_usd', 'runs_of_unknown_cost'],
+        [
+            'day',
+            'timezone',
+            list.group,
+            'runs',
+            'ok',
+            'tokens_in',
+            'tokens_out',
+            'tokens_cached',
+            'cost_usd',
+            'runs_of_unknown_cost',
+        ],
         ...list.items.map((item) => [
             new Date(item.at).toISOString(),
             list.timezone,
@@ -88,7 +111,18 @@ function exportDays(list: UsageList): void {
 
 function exportTasks(list: UsageTasks): void {
     download('sluice-cost-by-task.csv', [
-        ['task', 'title', 'project', 'runs', 'tokens_in', 'tokens_out', 'tokens_cached', 'cost_usd', 'live_usd', 'runs_of_unknown_cost'],
+        [
+            'task',
+            'title',
+            'project',
+            'runs',
+            'tokens_in',
+            'tokens_out',
+            'tokens_cached',
+            'cost_usd',
+            'live_usd',
+            'runs_of_unknown_cost',
+        ],
         ...list.items.map((item) => [
             item.task,
             item.title,
@@ -120,7 +154,12 @@ function Tabs<T extends string | number>({
     return (
         <div class="tabs" role="group" aria-label={label}>
             {all.map(([one, text]) => (
-                <button key={one} class="quiet" aria-pressed={now === one} onClick={() => choose(one)}>
+                <button
+                    key={one}
+                    class="quiet"
+                    aria-pressed={now === one}
+                    onClick={() => choose(one)}
+                >
                     {text}
                 </button>
             ))}
@@ -128,7 +167,17 @@ function Tabs<T extends string | number>({
     );
 }
 
-function Filters({ days, group, what, list }: { days: number; group: Group; what: What; list: UsageList | null }) {
+function Filters({
+    days,
+    group,
+    what,
+    list,
+}: {
+    days: number;
+    group: Group;
+    what: What;
+    list: UsageList | null;
+}) {
     return (
         <div class="filters">
             <Tabs
@@ -262,7 +311,9 @@ function UsageRow({
                 <span class="swatch" style={{ background: shade }} />
                 {line(title)}
             </td>
-            <td class="r num">{one.runs > 0 && one.cost_usd === null ? 'unknown' : money(one.cost_usd)}</td>
+            <td class="r num">
+                {one.runs > 0 && one.cost_usd === null ? 'unknown' : money(one.cost_usd)}
+            </td>
             <td class="r num">{one.live.cost_usd ? money(one.live.cost_usd) : '–'}</td>
             <td class="r num">
                 {percent(cost > 0 && one.cost_usd !== null ? one.cost_usd / cost : null)}
@@ -361,7 +412,9 @@ function TaskTable({ since, at }: { since: number; at: number }) {
                                 <td class="nowrap">
                                     <span
                                         class="swatch"
-                                        style={{ background: colourOf(one.project ?? '', 'project') }}
+                                        style={{
+                                            background: colourOf(one.project ?? '', 'project'),
+                                        }}
                                     />
                                     {line(one.project) || 'deleted'}
                                 </td>
@@ -371,7 +424,11 @@ function TaskTable({ since, at }: { since: number; at: number }) {
                                         : money(one.cost_usd)}
                                 </td>
                                 <td class="r num">
-                                    {one.live ? (one.live_usd === null ? 'unknown' : money(one.live_usd)) : '–'}
+                                    {one.live
+                                        ? one.live_usd === null
+                                            ? 'unknown'
+                                            : money(one.live_usd)
+                                        : '–'}
                                 </td>
                                 <td class="r num">{short(one.tokens_in)}</td>
                                 <td class="r num">{short(one.tokens_out)}</td>
@@ -397,7 +454,17 @@ function dailyCap(what: What, most: number): number | null {
     return daily <= most * 4 ? daily : null;
 }
 
-function Days({ list, group, what, since }: { list: UsageList; group: Group; what: What; since: number }) {
+function Days({
+    list,
+    group,
+    what,
+    since,
+}: {
+    list: UsageList;
+    group: Group;
+    what: What;
+    since: number;
+}) {
     const value = (sum: UsageTotal) => (what === 'money' ? (sum.cost_usd ?? 0) : tokensOf(sum));
     const order = useMemo(
         () => [...list.names].sort((a, b) => value(b) - value(a)).map((one) => one.name ?? ''),
@@ -417,7 +484,12 @@ function Days({ list, group, what, since }: { list: UsageList; group: Group; wha
     const bars: Line[] = shown
         .map((name) => ({ label: titleOf(name, group), colour: colourOf(name, group), bars: true }))
         .reverse();
-    const limit: Line = { label: 'budget of a day', colour: colour('full'), dash: true, width: 1.5 };
+    const limit: Line = {
+        label: 'budget of a day',
+        colour: colour('full'),
+        dash: true,
+        width: 1.5,
+    };
     return (
         <>
             <Chart
@@ -425,8 +497,15 @@ function Days({ list, group, what, since }: { list: UsageList; group: Group; wha
                 times={times}
                 height={260}
                 describe={describe}
-                values={[...[...stacked].reverse(), ...(cap === null ? [] : [times.map(() => cap)])]}
-                format={(n) => (what === 'money' && n < 1000 ? money(n) : `${what === 'money' ? '$' : ''}${short(n)}`)}
+                values={[
+                    ...[...stacked].reverse(),
+                    ...(cap === null ? [] : [times.map(() => cap)]),
+                ]}
+                format={(n) =>
+                    what === 'money' && n < 1000
+                        ? money(n)
+                        : `${what === 'money' ? '$' : ''}${short(n)}`
+                }
                 lines={cap === null ? bars : [...bars, limit]}
             />
             <div class="chart-key">
@@ -460,7 +539,11 @@ export function Cost() {
     useEffect(
         () =>
             onEvents((events) => {
-                if (events.some((event) => event.kind === 'run.ended' || event.kind === 'run.started'))
+                if (
+                    events.some(
+                        (event) => event.kind === 'run.ended' || event.kind === 'run.started',
+                    )
+                )
                     again();
             }),
         [],

@@ -104,7 +104,10 @@ function ShareChart({
                 ]}
                 format={(n) => `${Math.round(n * 100)} %`}
                 lines={[
-                    ...projects.map((one) => ({ label: one, colour: identityColour('project', one) })),
+                    ...projects.map((one) => ({
+                        label: one,
+                        colour: identityColour('project', one),
+                    })),
                     ...projects.map((one) => ({
                         label: `${one}, target`,
                         colour: identityColour('project', one),
@@ -137,7 +140,9 @@ export function Share() {
     // Each point is the share of a window that ends there: what fairness looks at is not a single hour.
     const window = by === 'day' ? 1 : 24;
     const since = daemonNow() - hours * HOUR - (by === 'hour' ? 24 * HOUR : 0);
-    const loaded = useLoad(`share ${name} ${zone()}`, (signal) => readUsage(by, 'project', since, signal));
+    const loaded = useLoad(`share ${name} ${zone()}`, (signal) =>
+        readUsage(by, 'project', since, signal),
+    );
     const again = useThrottle(loaded.reload, 5000);
     useEffect(
         () =>

@@ -151,46 +151,44 @@ function Tip({ bar, x, y, room }: { bar: Bar; x: number; y: number; room: number
 function RunTable({ runs, at }: { runs: ListedRun[]; at: number }) {
     return (
         <div class="scroll-x run-table" tabIndex={0} role="region" aria-label="runs">
-                <table class="table">
-                    <thead>
-                        <tr>
-                            <th>task</th>
-                            <th>title</th>
-                            <th>project</th>
-                            <th>agent</th>
-                            <th>began</th>
-                            <th class="r">took</th>
-                            <th>ended</th>
-                            <th class="r">tokens</th>
-                            <th class="r">cost</th>
+            <table class="table">
+                <thead>
+                    <tr>
+                        <th>task</th>
+                        <th>title</th>
+                        <th>project</th>
+                        <th>agent</th>
+                        <th>began</th>
+                        <th class="r">took</th>
+                        <th>ended</th>
+                        <th class="r">tokens</th>
+                        <th class="r">cost</th>
+                    </tr>
+                </thead>
+                <tbody>
+                    {runs.slice(0, 300).map((run) => (
+                        <tr key={`${run.task} ${run.attempt}`}>
+                            <td>
+                                <Tid id={run.task} />
+                            </td>
+                            <td>
+                                <Text of={run.title} />
+                            </td>
+                            <td>{line(run.project)}</td>
+                            <td>{line(run.agent)}</td>
+                            <td class="num">{clock(run.started_at, true)}</td>
+                            <td class="r num">
+                                {run.started_at ? span((run.ended_at ?? at) - run.started_at) : '–'}
+                            </td>
+                            <td>{line(run.outcome) || 'goes on'}</td>
+                            <td class="r num">
+                                {short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))}
+                            </td>
+                            <td class="r num">{money(run.cost_usd)}</td>
                         </tr>
-                    </thead>
-                    <tbody>
-                        {runs.slice(0, 300).map((run) => (
-                            <tr key={`${run.task} ${run.attempt}`}>
-                                <td>
-                                    <Tid id={run.task} />
-                                </td>
-                                <td>
-                                    <Text of={run.title} />
-                                </td>
-                                <td>{line(run.project)}</td>
-                                <td>{line(run.agent)}</td>
-                                <td class="num">{clock(run.started_at, true)}</td>
-                                <td class="r num">
-                                    {run.started_at
-                                        ? span((run.ended_at ?? at) - run.started_at)
-                                        : '–'}
-                                </td>
-                                <td>{line(run.outcome) || 'goes on'}</td>
-                                <td class="r num">
-                                    {short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))}
-                                </td>
-                                <td class="r num">{money(run.cost_usd)}</td>
-                            </tr>
-                        ))}
-                    </tbody>
-                </table>
+                    ))}
+                </tbody>
+            </table>
         </div>
     );
 }
@@ -214,7 +212,8 @@ function Key() {
             </span>
             {states.map(([state, text]) => (
                 <span key={state}>
-                    <i class={`bar-key hatch s-${state}`} /> <Mark state={state} label={false} /> {text}
+                    <i class={`bar-key hatch s-${state}`} /> <Mark state={state} label={false} />{' '}
+                    {text}
                 </span>
             ))}
             <span>
@@ -271,7 +270,10 @@ function useWindow() {
 /** Everything that is known: from the first run to the last expected end, up to a day back. */
 function everything(bands: Band[], at: number): Window {
     const bars = bands.flatMap((band) => band.rows.flatMap((row) => row.bars));
-    const from = Math.max(at - 24 * HOUR, Math.min(at - 60e3, ...bars.map((bar) => bar.since ?? bar.from)));
+    const from = Math.max(
+        at - 24 * HOUR,
+        Math.min(at - 60e3, ...bars.map((bar) => bar.since ?? bar.from)),
+    );
     const last = Math.max(at + 60e3, ...bars.map((bar) => bar.to));
     // What is expected takes at most as much room as what was.
     const to = Math.min(last, at + Math.max(2 * (at - from), 120e3));
@@ -323,7 +325,8 @@ function Drawing({
         };
     }, []);
     const width = () => canvas.current?.clientWidth ?? 1;
-    const perPixel = () => (window.to - window.from) / Math.max(1, width() - gutterOf(width()) - 12);
+    const perPixel = () =>
+        (window.to - window.from) / Math.max(1, width() - gutterOf(width()) - 12);
     const pan = (dx: number, dy: number) => {
         if (box.current && dy) box.current.scrollTop -= dy;
         if (dx) setWindow(window.from - dx * perPixel(), window.to - dx * perPixel());
@@ -392,12 +395,18 @@ function Drawing({
             </div>
             <div class="zoom" role="group" aria-label="zoom">
                 {!seen && (
-                    <button onClick={() => setWindow(at - 0.7 * range, at + 0.3 * range)}>now</button>
+                    <button onClick={() => setWindow(at - 0.7 * range, at + 0.3 * range)}>
+                        now
+                    </button>
                 )}
                 <button onClick={() => zoom(1.5)} aria-label="closer" title="closer (+)">
                     +
                 </button>
-                <button onClick={() => zoom(1 / 1.5)} aria-label="further away" title="further away (−)">
+                <button
+                    onClick={() => zoom(1 / 1.5)}
+                    aria-label="further away"
+                    title="further away (−)"
+                >
                     −
                 </button>
             </div>
@@ -436,7 +445,13 @@ export function Timeline() {
                 ),
                 order.split(' '),
                 mode,
-                new Map(bands.flatMap((band) => band.rows.flatMap((row) => (row.task && row.state ? [[row.task, row.state]] : [])))),
+                new Map(
+                    bands.flatMap((band) =>
+                        band.rows.flatMap((row) =>
+                            row.task && row.state ? [[row.task, row.state]] : [],
+                        ),
+                    ),
+                ),
             ),
         [bands, window.from, window.to],
     );

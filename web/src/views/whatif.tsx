@@ -86,8 +86,8 @@ function Sums({ now, then, changed }: { now: Outlook; then: Outlook; changed: bo
                         <span>
                             {Math.abs(won) < 1000
                                 ? then.bottleneck
-                                  ? `the bottleneck is ${line(gateWords(then.bottleneck.gate))}`
-                                  : 'no limit is the bottleneck'
+                                    ? `the bottleneck is ${line(gateWords(then.bottleneck.gate))}`
+                                    : 'no limit is the bottleneck'
                                 : won > 0
                                   ? 'sooner'
                                   : 'later'}
@@ -410,7 +410,9 @@ export function WhatIf() {
                     onSubmit={(event) => {
                         event.preventDefault();
                         // On a phone the result stands above the form.
-                        document.querySelector('.whatif .main')?.scrollIntoView({ block: 'nearest' });
+                        document
+                            .querySelector('.whatif .main')
+                            ?.scrollIntoView({ block: 'nearest' });
                         void play();
                     }}
                 >
