@@ -293,10 +293,14 @@ function Drawing({
     bands,
     mode,
     view,
+    fit,
 }: {
+    /** What is in sight. */
     bands: Band[];
     mode: Mode;
     view: ReturnType<typeof useWindow>;
+    /** Shows everything. */
+    fit: () => void;
 }) {
     const canvas = useRef<HTMLCanvasElement>(null);
     const box = useRef<HTMLDivElement>(null);
@@ -366,10 +370,8 @@ function Drawing({
         else if (key === 'ArrowRight') setWindow(window.from + page, window.to + page);
         else if (key === 'ArrowUp') pan(0, 60);
         else if (key === 'ArrowDown') pan(0, -60);
-        else if (key === '0') {
-            const { from, to } = everything(bands, at);
-            setWindow(from, to);
-        } else return false;
+        else if (key === '0') fit();
+        else return false;
         return true;
     });
     const runs = bands.reduce((sum, band) => sum + band.runs, 0);
@@ -486,7 +488,7 @@ export function Timeline() {
                     <RunTable runs={runs} at={at} />
                 ) : (
                     <>
-                        <Drawing bands={inSight} mode={mode} view={view} />
+                        <Drawing bands={inSight} mode={mode} view={view} fit={fit} />
                         <Key />
                     </>
                 ))}
