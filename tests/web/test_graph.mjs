@@ -15,7 +15,7 @@ async function settled(page) {
     await page.locator(`${CANVAS}[data-camera]`).waitFor();
 }
 
-/** Opens the graph and waits until it is drawn with so many tasks. */
+/** Opens the graph and waits until it is drawn with that number of tasks. */
 async function graph(page, tasks, query = '') {
     await to(page, `#/graph${query}`);
     await page.locator('.filters', { hasText: `${tasks.toLocaleString('en-US')} task` }).waitFor();
@@ -43,7 +43,7 @@ async function small(world) {
     return first;
 }
 
-/** Frames per second while the graph is dragged to and fro, and how often it was drawn anew. */
+/** Frames per second while the graph is dragged to and fro, and how often it was drawn again. */
 const drag = (page) =>
     page.locator(CANVAS).evaluate(async (el) => {
         const box = el.getBoundingClientRect();

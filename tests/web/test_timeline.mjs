@@ -110,7 +110,7 @@ async function follows(page) {
         '15 minutes',
         (now) => Math.abs(length(now) - 1.3 * 900e3) < 5e3,
     );
-    const later = await shows(page, 'it goes on with now', (now) => now[1] >= before[1] + 2000);
+    const later = await shows(page, 'it moves with now', (now) => now[1] >= before[1] + 2000);
     equal(
         Math.round(length(later) / 1000),
         Math.round(length(before) / 1000),
@@ -123,7 +123,7 @@ export async function timelines(world) {
         zooms: 'the timeline zooms by wheel, buttons and keys',
         pans: 'the timeline pans by drag and keys, and goes back to now',
         modes: 'the timeline has a row for each task, or the runs of a project in few rows, with what is expected',
-        follows: 'the timeline goes on with now',
+        follows: 'the timeline moves with now',
     };
     if (!Object.values(names).some(chosen)) return;
     const page = await open(world, '#/timeline');

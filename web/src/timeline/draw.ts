@@ -1,5 +1,5 @@
 // draw.ts: a timeline on a canvas, in the style of the picture of a simulation (src/sim/svg.c): bars in the colour of their
-// project, hatched where a run failed or was limited, lighter with a dashed edge where it goes on or is expected, and dots
+// project, hatched where a run failed or was limited, lighter with a dashed edge where it still runs or is expected, and dots
 // where it waits. Symbols and colours of states are those of the rest of the page.
 import { fit } from '../canvas';
 import { identityColour } from '../identity';

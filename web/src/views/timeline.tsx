@@ -62,7 +62,7 @@ function Filters({
     runs: number;
     asList: boolean;
     setAsList: (asList: boolean) => void;
-    /** So many ms before now; 0: everything. */
+    /** The length of the past that is shown, in ms; 0: everything. */
     show: (range: number) => void;
 }) {
     return (
@@ -245,7 +245,7 @@ function useRuns(since: number, ahead: boolean, project: string) {
     return { runs, expected };
 }
 
-/** The part of the time that is shown. While now is in it, it goes on with now. */
+/** The part of the time that is shown. While now is in it, it moves with now. */
 function useWindow() {
     const at = now.value - (now.value % 1000);
     const [shown, setShown] = useState<{ window: Window; at: number; asked: boolean }>({
