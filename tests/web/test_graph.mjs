@@ -12,7 +12,7 @@ const pixels = (page) => page.locator(CANVAS).evaluate((el) => el.toDataURL());
 
 async function settled(page) {
     await drawn(page);
-    await page.locator(`${CANVAS}[data-camera]`).waitFor();
+    await page.locator(`${CANVAS}[data-sharp=true]`).waitFor();
 }
 
 /** Opens the graph and waits until it is drawn with that number of tasks. */
@@ -107,6 +107,8 @@ export async function graphs() {
             await settled(page);
             equal(await camera(page), before, 'the camera after a task was added');
             await world.api('POST', '/v1/tasks/cancel', { tasks: [id] });
+            await world.state(id, 'canceled');
+            await world.api('POST', '/v1/tasks/delete', { tasks: [id] });
             await page.locator('.filters', { hasText: '7 tasks' }).waitFor();
             await until(
                 page,

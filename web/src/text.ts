@@ -52,12 +52,11 @@ export function short(n: number | null | undefined): string {
     return String(Math.round(n * 100) / 100);
 }
 
-/** Cents; below a cent as many digits as it takes to see something: $76.28, $0.004, < $0.0001. */
+/** Cents; small amounts with up to four digits: $76.28, $0.0123, < $0.0001. */
 export function money(usd: number | null | undefined): string {
     if (usd === null || usd === undefined) return '–';
     if (usd > 0 && usd < 0.0001) return '< $0.0001';
-    const digits = usd > 0 && usd < 0.01 ? (usd < 0.001 ? 4 : 3) : 2;
-    return `$${usd.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+    return `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: usd >= 0.1 ? 2 : 4 })}`;
 }
 
 /** What ended runs have cost, and apart from it what live runs have cost so far. */

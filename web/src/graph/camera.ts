@@ -11,7 +11,7 @@ const READABLE = 0.34;
 const COMFORTABLE = 0.6;
 const LEAST = 0.01;
 const MOST = 2.5;
-const REST_MS = 140; // without a change of scale: the hand rests
+const REST_MS = 140; // without a movement: the hand rests
 
 interface Ref<T> {
     current: T;
@@ -133,6 +133,7 @@ export function useCamera(canvas: Ref<HTMLCanvasElement | null>, shown: Ref<Pict
             );
             el.dataset.camera = JSON.stringify(camera.current);
             el.dataset.drawings = String(screen.current.drawings);
+            el.dataset.sharp = String(sharp);
             if (sharp) return;
             clearTimeout(rest.current);
             rest.current = window.setTimeout(() => {
@@ -159,6 +160,7 @@ export function useCamera(canvas: Ref<HTMLCanvasElement | null>, shown: Ref<Pict
     const pan = (dx: number, dy: number) => {
         const old = camera.current;
         camera.current = { ...old, x: old.x + dx, y: old.y + dy };
+        moving.current = true;
         redraw();
     };
     const hit = (px: number, py: number): number =>

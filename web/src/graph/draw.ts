@@ -45,6 +45,7 @@ const BLOCKS = 0.26; // below this scale nodes are blocks of colour
 const TEXTS = 0.42; // from this scale on they have texts
 const MARGIN = 0.5; // of the canvas, on each side of a kept picture
 const SLOW_MS = 12; // a drawing that took longer is stretched while the scale changes
+const PAUSE = 8; // after a slow drawing: times as long until the next one, while the hand moves
 const NAMES_MAX = 40; // of parts, from afar
 
 /** The shape of a state, around a middle. */
@@ -305,9 +306,9 @@ export class Screen {
     private paint = -1;
     private size = '';
     private took = 0;
-    /** How often the graph was drawn, and the kept picture moved: for tests. */
+    private drawnAt = 0;
+    /** How often the graph was drawn: for tests. */
     drawings = 0;
-    moves = 0;
 
     /** `moving`: the hand has not come to rest. False: it must be drawn once more when it has. */
     show(
@@ -327,13 +328,18 @@ export class Screen {
             canvas.height = Math.round(h * ratio);
         }
         const usable = this.of === picture && this.paint === paint && this.size === size;
-        const sharp = this.camera.scale === camera.scale;
-        const stretched = !sharp && moving && this.took > SLOW_MS;
-        if (!usable || !(sharp || stretched) || (!stretched && !this.covers(camera, w, h))) {
+        const slow = moving && this.took > SLOW_MS;
+        const stretched = this.camera.scale !== camera.scale && slow;
+        // A slow drawing takes at most a small part of the time; meanwhile an edge may be empty.
+        const late = slow && performance.now() - this.drawnAt < PAUSE * this.took;
+        const fits =
+            stretched ||
+            (this.camera.scale === camera.scale && (late || this.covers(camera, w, h)));
+        if (!usable || !fits) {
             this.keep(picture, camera, w, h, ratio);
             this.paint = paint;
             this.size = size;
-        } else this.moves++;
+        }
         const by = camera.scale / this.camera.scale;
         const x = camera.x - by * (this.camera.x + w * MARGIN);
         const y = camera.y - by * (this.camera.y + h * MARGIN);
@@ -341,7 +347,7 @@ export class Screen {
         ctx.clearRect(0, 0, w, h);
         const wide = (1 + 2 * MARGIN) * by;
         ctx.drawImage(this.kept, x, y, w * wide, h * wide);
-        return this.camera.scale === camera.scale;
+        return this.camera.scale === camera.scale && this.covers(camera, w, h);
     }
 
     private covers(camera: Camera, w: number, h: number): boolean {
@@ -382,6 +388,7 @@ export class Screen {
         this.of = picture;
         this.camera = { ...camera };
         this.drawings++;
-        this.took = performance.now() - began;
+        this.drawnAt = performance.now();
+        this.took = this.drawnAt - began;
     }
 }
