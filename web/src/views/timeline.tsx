@@ -289,6 +289,43 @@ function sinceOf(from: number, at: number): number {
     return Math.floor(at / HOUR) * HOUR - range;
 }
 
+/** Pans and zooms, also by keys. */
+function useMoves(
+    { window, setWindow }: ReturnType<typeof useWindow>,
+    width: () => number,
+    box: { current: HTMLDivElement | null },
+    fit: () => void,
+    moved: () => void,
+) {
+    const perPixel = () =>
+        (window.to - window.from) / Math.max(1, width() - gutterOf(width()) - 12);
+    const pan = (dx: number, dy: number) => {
+        if (box.current && dy) box.current.scrollTop -= dy;
+        if (dx) setWindow(window.from - dx * perPixel(), window.to - dx * perPixel());
+        moved();
+    };
+    const zoom = (factor: number, x?: number) => {
+        const middle = x === undefined ? (window.from + window.to) / 2 : timeAt(x, window, width());
+        const range = Math.min(MOST, Math.max(LEAST, (window.to - window.from) / factor));
+        const part = (middle - window.from) / (window.to - window.from);
+        setWindow(middle - part * range, middle + (1 - part) * range);
+        moved();
+    };
+    const page = 0.2 * (window.to - window.from);
+    useKeys((key) => {
+        if (key === '+' || key === '=') zoom(1.25);
+        else if (key === '-') zoom(0.8);
+        else if (key === 'ArrowLeft') setWindow(window.from - page, window.to - page);
+        else if (key === 'ArrowRight') setWindow(window.from + page, window.to + page);
+        else if (key === 'ArrowUp') pan(0, 60);
+        else if (key === 'ArrowDown') pan(0, -60);
+        else if (key === '0') fit();
+        else return false;
+        return true;
+    });
+    return { pan, zoom };
+}
+
 function Drawing({
     bands,
     mode,
@@ -329,20 +366,7 @@ function Drawing({
         };
     }, []);
     const width = () => canvas.current?.clientWidth ?? 1;
-    const perPixel = () =>
-        (window.to - window.from) / Math.max(1, width() - gutterOf(width()) - 12);
-    const pan = (dx: number, dy: number) => {
-        if (box.current && dy) box.current.scrollTop -= dy;
-        if (dx) setWindow(window.from - dx * perPixel(), window.to - dx * perPixel());
-        setTip(null);
-    };
-    const zoom = (factor: number, x?: number) => {
-        const middle = x === undefined ? (window.from + window.to) / 2 : timeAt(x, window, width());
-        const range = Math.min(MOST, Math.max(LEAST, (window.to - window.from) / factor));
-        const part = (middle - window.from) / (window.to - window.from);
-        setWindow(middle - part * range, middle + (1 - part) * range);
-        setTip(null);
-    };
+    const { pan, zoom } = useMoves(view, width, box, fit, () => setTip(null));
     const at_ = (x: number, y: number) =>
         barAt(bands, window, { x, y, top: box.current?.scrollTop ?? 0, width: width() });
     useHand(
@@ -362,18 +386,6 @@ function Drawing({
         },
         true,
     );
-    const page = 0.2 * (window.to - window.from);
-    useKeys((key) => {
-        if (key === '+' || key === '=') zoom(1.25);
-        else if (key === '-') zoom(0.8);
-        else if (key === 'ArrowLeft') setWindow(window.from - page, window.to - page);
-        else if (key === 'ArrowRight') setWindow(window.from + page, window.to + page);
-        else if (key === 'ArrowUp') pan(0, 60);
-        else if (key === 'ArrowDown') pan(0, -60);
-        else if (key === '0') fit();
-        else return false;
-        return true;
-    });
     const runs = bands.reduce((sum, band) => sum + band.runs, 0);
     const seen = at >= window.from && at <= window.to;
     const range = window.to - window.from;
