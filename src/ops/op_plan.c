@@ -60,7 +60,7 @@ static const struct shape outlook_project_shape = { "OutlookProject", "the tasks
 
 #define BOTTLENECK(X) \
     X(json_put_string, "gate", T_TEXT, "the gate", "lease:runs", b->code) \
-    X(json_put_string, "name", T_TEXT | T_NULL, "the account, project or agent that it belongs to, where `gate` does not name it", "anthropic", strchr(b->code, ':') ? NULL : op_name_of(call->engine, b->gate.key)) \
+    X(json_put_string, "name", T_TEXT | T_NULL, "the account, project or agent that it belongs to, where `gate` does not name it", "anthropic", strchr(b->code, ':') || !*b->name ? NULL : b->name) \
     X(json_put_string, "setting", T_TEXT | T_NULL, "the setting that would widen it; null: none does", "limits.runs", setting) \
     X(print_amount, "cap", T_INT | T_NULL, "its slots; null: it is not counted in slots", NULL, b->gate.gate == GATE_LEASE ? b->gate.cap : UNLIMITED) \
     X(json_put_int, "waits_ms", T_SPAN, "how long at least one task waits there", NULL, b->span) \
@@ -83,7 +83,7 @@ static const struct shape outlook_shape = { "Outlook", "what would come of the q
 /* clang-format on */
 
 /* The setting that has the slots of a gate; in the arena. */
-static const char *setting_of(struct op_call *call, const struct verdict *gate) {
+static const char *setting_of(struct op_call *call, const struct forecast_bottleneck *b) {
     static const char *const formats[LEASE_KIND_MAX] = {
         [LEASE_RUNS] = "limits.runs",
         [LEASE_ROOTS] = "limits.roots",
@@ -93,13 +93,12 @@ static const char *setting_of(struct op_call *call, const struct verdict *gate) 
         [LEASE_LIMITER] = "limiters.%s.max_running",
         [LEASE_RESOURCE] = "limits.resource.%s",
     };
-    const char *format = gate->gate == GATE_LEASE ? formats[gate->lease] : NULL;
-    const char *name = format ? op_name_of(call->engine, gate->key) : NULL;
+    const char *format = b->gate.gate == GATE_LEASE ? formats[b->gate.lease] : NULL;
     const char *mark = format ? strstr(format, "%s") : NULL;
-    if (!mark || !name)
-        return mark ? NULL : format;
+    if (!mark)
+        return format;
     char text[256];
-    (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)(mark - format), format, name, mark + 2);
+    (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)(mark - format), format, b->name, mark + 2);
     return op_keep(call, text);
 }
 
@@ -110,7 +109,7 @@ static void print_bottleneck(struct op_call *call, struct json_writer *w,
         json_write_null(w);
         return;
     }
-    const char *setting = setting_of(call, &b->gate);
+    const char *setting = setting_of(call, b);
     SHAPE_OBJECT(BOTTLENECK)
 }
 

@@ -106,7 +106,8 @@ static bool is_worse(const struct gate_wait *a, const struct gate_wait *b) {
     return a->span != b->span ? a->span > b->span : a->peak > b->peak;
 }
 
-struct forecast_bottleneck bottleneck_end(struct gate_waits *waits, time_ms now) {
+struct forecast_bottleneck bottleneck_end(struct gate_waits *waits, struct core *core,
+                                          time_ms now) {
     struct gate_wait *worst = NULL;
     add_span(waits, now);
     for (size_t i = 0; i < waits->count; i++)
@@ -116,6 +117,7 @@ struct forecast_bottleneck bottleneck_end(struct gate_waits *waits, time_ms now)
     if (worst)
         ret = (struct forecast_bottleneck){
             .code = TAKE_PTR(worst->code),
+            .name = xstrdup(symbol_name(core_symbols(core), worst->gate.key)),
             .gate = worst->gate,
             .span = worst->span,
             .tasks = worst->peak,

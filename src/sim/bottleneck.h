@@ -30,5 +30,5 @@ struct gate_waits {
 void bottleneck_sample(struct gate_waits *waits, struct core *core, time_ms now);
 /* Some tasks wait at such a gate: they may start later. */
 bool bottleneck_is_waiting(const struct gate_waits *waits);
-/* The end of the forecast. Frees `waits`; the caller frees the code. */
-struct forecast_bottleneck bottleneck_end(struct gate_waits *waits, time_ms now);
+/* The end of the forecast. Frees `waits`; the caller frees code and name. */
+struct forecast_bottleneck bottleneck_end(struct gate_waits *waits, struct core *core, time_ms now);

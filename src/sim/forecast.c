@@ -317,7 +317,7 @@ int forecast_run(struct core *copy, const struct forecast_options *options, stru
     core_each_run(copy, add_running, &f);
     play(&f);
     count_others(&f, open);
-    result.bottleneck = bottleneck_end(&f.waits, f.now);
+    result.bottleneck = bottleneck_end(&f.waits, copy, f.now);
     sort_entries(&result);
     if (result.live_count > 0)
         qsort(result.live, result.live_count, sizeof(*result.live), by_live_task);
@@ -374,5 +374,6 @@ void forecast_finish(struct forecast *forecast) {
     free(forecast->ends);
     free(forecast->live);
     free(forecast->bottleneck.code);
+    free(forecast->bottleneck.name);
     *forecast = (struct forecast){ 0 };
 }

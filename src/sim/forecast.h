@@ -61,6 +61,7 @@ struct forecast_end {
  * task opens are no bottleneck. Samples: gates are counted at up to a few thousand moments. */
 struct forecast_bottleneck {
     char *code; /* verdict_code; NULL: no task waits at such a gate */
+    char *name; /* of its key: the copy of the core may know names that the original does not */
     struct verdict gate;
     time_ms span;  /* how long at least one task waits there first */
     int64_t tasks; /* at most, at the same time */

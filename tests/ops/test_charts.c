@@ -437,6 +437,23 @@ TEST(all_answers_come_from_one_forecast) {
     assert_string_equal(ids(&o, "/v1/forecast?until=1&cursor=f2", "items", "task"), "");
 }
 
+/* The other settings may have names that the daemon does not know. */
+TEST(a_bottleneck_may_be_an_account_that_is_only_tried) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    for (int i = 0; i < 4; i++)
+        (void)ops_add(&o, "\"project\":\"web\",\"agent\":\"claude\",");
+    _cleanup_(reply_finish) struct reply r =
+        ops_ask(&o, "POST", "/v1/whatif",
+                "{\"set\":{\"limits.runs\":\"8\",\"agents.claude.limiter\":\"tried\","
+                "\"limiters.tried.max_running\":\"1\"}}",
+                NULL);
+    if (r.status != 200)
+        fail_msg("%s", r.text);
+    assert_string_equal(reply_text(&r, "then.bottleneck.gate"), "lease:limiter:tried");
+    assert_string_equal(reply_text(&r, "then.bottleneck.setting"), "limiters.tried.max_running");
+}
+
 /* The play begins with a resume: it waits for no person but that one. */
 TEST(a_paused_queue_is_played_as_after_a_resume) {
     _cleanup_(ops_close) struct ops o = { 0 };

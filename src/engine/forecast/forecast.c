@@ -338,6 +338,7 @@ static void play_finish(struct play *play) {
         free(play->outlook.projects[i].name);
     free(play->outlook.projects);
     free(play->outlook.bottleneck.code);
+    free(play->outlook.bottleneck.name);
     *play = (struct play){ 0 };
 }
 
@@ -401,6 +402,7 @@ static void sum_up(struct play *play, time_ms now) {
     if (made->bottleneck.code) {
         ret->bottleneck = made->bottleneck;
         ret->bottleneck.code = xstrdup(made->bottleneck.code);
+        ret->bottleneck.name = xstrdup(made->bottleneck.name);
     }
     take_points(made, ret);
     take_projects(play, ret);
