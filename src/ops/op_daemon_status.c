@@ -16,6 +16,7 @@
 #include "executor/executor.h"
 #include "ops/print.h"
 #include "ops/queue_room.h"
+#include "os/zoneinfo.h"
 
 #define COUNTED_MAX   10000u /* classes and the like, about 0.1 us each */
 #define SCANNED_FIRST 100u   /* tasks, for the examples */
@@ -95,6 +96,7 @@ static const struct shape named_hours_shape = { "NamedHours", "the opening hours
     X(json_put_string, "home", T_TEXT, "its folder", "/home/me/.local/share/sluice", engine_home(call->engine)) \
     X(json_put_string, "runs_folder", T_TEXT, "the folder with the run folders", "/home/me/.local/share/sluice/runs", engine_runs_folder(call->engine)) \
     X(json_put_string, "host_name", T_TEXT, "the name of this host in the rows of its runs", "box", executor_host(engine_executor(call->engine))) \
+    X(json_put_string, "timezone", T_TEXT | T_NULL, "the time zone of the system; null: it has no name", "Europe/Berlin", own_zone(call)) \
     X(json_put_string, "preset", T_TEXT, "the preset in force", "sluice", config_preset(engine_config(call->engine))) \
     X(json_put_bool, "paused", T_BOOL, "nothing starts", NULL, engine_is_paused(call->engine)) \
     X(print_json, "events", T_OBJECT | T_LIST, "the last 10", &shape_event, strbuf_text(op_part(call)))
@@ -242,6 +244,11 @@ static void print_alerts(struct op_call *call, struct json_writer *w) {
     }
     json_write_array_end(w);
     print_external(w, call->engine);
+}
+
+static const char *own_zone(struct op_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+    return zoneinfo_own_name(&name) ? op_keep(call, strbuf_text(&name)) : NULL;
 }
 
 static void print_host(struct op_call *call, struct json_writer *w) {

@@ -39,6 +39,7 @@
     OP(link_answer) \
     OP(link_show) \
     OP(notify_test) \
+    OP(plan_forecast) \
     OP(plan_snapshot) \
     OP(plan_whatif) \
     OP(project_add) \
@@ -99,7 +100,8 @@
     OP(token_add) \
     OP(token_list) \
     OP(token_revoke) \
-    OP(usage_list)
+    OP(usage_list) \
+    OP(usage_tasks)
 /* clang-format on */
 
 #define DECLARE(name_) extern const struct op op_##name_;

@@ -904,12 +904,15 @@ const struct shape shape_limit = { "Limit", "a limit that has a cap or is used",
 #define BUDGET(X) \
     X(json_put_string, "key", T_TEXT, "`global` or `project:NAME`", "global", key) \
     X(json_put_int, "used", T_INT, "tokens used", NULL, v->tokens.used) \
+    X(json_put_int, "live", T_INT, "tokens that live runs have reported so far; in `reserved`, not in `used`", NULL, v->tokens.live) \
     X(json_put_int, "reserved", T_INT, "tokens reserved for live runs", NULL, v->tokens.reserved) \
     X(print_amount, "cap", T_INT | T_NULL, "tokens; null: no budget", NULL, v->tokens.budget) \
     X(print_usd, "usd_used", T_USD | T_NULL, "dollars used", NULL, v->money.used) \
+    X(print_usd, "usd_live", T_USD | T_NULL, "dollars that live runs have reported so far; in `usd_reserved`, not in `usd_used`", NULL, v->money.live) \
     X(print_usd, "usd_reserved", T_USD | T_NULL, "dollars reserved", NULL, v->money.reserved) \
     X(print_usd, "usd_cap", T_USD | T_NULL, "dollars; null: no budget", NULL, v->money.budget) \
     X(json_put_int, "unknown_cost_runs", T_INT, "runs that reported no cost", NULL, v->unpriced) \
+    X(json_put_int, "window_ms", T_SPAN, "the length of its window", NULL, v->span) \
     X(json_put_bool, "open", T_BOOL, "something is left", NULL, v->open) \
     X(print_time, "opens_at", T_TIME | T_NULL, "when something is left again, if it is known", NULL, v->open || v->opens_at == TIME_NEVER ? 0 : v->opens_at)
 const struct shape shape_budget = { "Budget", "a budget, and what is used of it", .members = SHAPE_ALL(BUDGET) };

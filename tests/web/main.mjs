@@ -1,6 +1,8 @@
 // main.mjs: runs all dashboard tests in sequence, with one browser and one daemon. Arguments select tests.
 import { browse, done, finish } from './kit.mjs';
+import { costs } from './test_cost.mjs';
 import { edit } from './test_edit.mjs';
+import { graphs } from './test_graph.mjs';
 import { hostile } from './test_hostile.mjs';
 import { live } from './test_live.mjs';
 import { looks } from './test_looks.mjs';
@@ -11,6 +13,7 @@ import { news } from './test_news.mjs';
 import { parts } from './test_parts.mjs';
 import { questions } from './test_questions.mjs';
 import { schedules } from './test_schedules.mjs';
+import { timelines } from './test_timeline.mjs';
 import { views } from './test_views.mjs';
 import { walk } from './test_walk.mjs';
 import { World } from './world.mjs';
@@ -35,6 +38,8 @@ try {
     const night = await world.night();
     await looks(world, night);
     await views(world, night);
+    await costs(world, night);
+    await timelines(world);
     await live(world, night);
     await hostile(world);
     await served(world);
@@ -43,6 +48,7 @@ try {
     await questions();
     await edit();
     await schedules();
+    await graphs();
     await many(world);
     code = finish();
     await done();

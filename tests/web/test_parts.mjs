@@ -200,8 +200,8 @@ export async function parts() {
             'spans',
         );
         equal(
-            [money(null), money(0.0123), money(1234.5)].join(' '),
-            '– $0.0123 $1,234.50',
+            [money(null), money(0.0123), money(1234.5), money(80.215555), money(0.00002)].join(' '),
+            '– $0.0123 $1,234.50 $80.22 < $0.0001',
             'money: unknown is not 0',
         );
     });

@@ -7,6 +7,7 @@ import { addShown, helpShown, keys, VIEWS } from './keys';
 import { connection, lostSince, now, status } from './live';
 import { Dialog, Questions } from './parts/dialog';
 import { Toasts } from './parts/toast';
+import { ZoneChoice } from './parts/zone';
 import { href, route } from './route';
 import { clock, line } from './text';
 import { nextTheme, theme } from './theme';
@@ -87,8 +88,8 @@ function Nav() {
     // On a phone the views are one line that scrolls.
     useEffect(() => {
         const current = nav.current?.querySelector('[aria-current]');
-        current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-    }, [here]);
+        current?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    }, [here, counts.now, counts.board]);
     return (
         <nav ref={nav} aria-label="Views">
             {VIEWS.map((view) => (
@@ -151,6 +152,7 @@ function Top() {
             </a>
             <Nav />
             <div class="foot">
+                <ZoneChoice />
                 <Connected />
                 <div class="tools">
                     <button

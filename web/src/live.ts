@@ -8,6 +8,7 @@ import { effect, signal } from '@preact/signals';
 import { access, get, open } from './api';
 import { readEvents } from './events';
 import type { Event, Status } from './types';
+import { systemZone } from './zone';
 
 export type Connection = 'connecting' | 'live' | 'lost';
 
@@ -91,6 +92,7 @@ export async function readStatus(): Promise<void> {
         const before = status.value;
         setClock(next);
         status.value = next;
+        systemZone.value = next.timezone;
         if (before && before.pid !== next.pid) epoch.value++;
     } catch {
         // The stream says that the connection is lost; the last state stays on the page.

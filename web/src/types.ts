@@ -423,18 +423,24 @@ export interface Budget {
     key: string;
     /** tokens used */
     used: number;
+    /** tokens that live runs have reported so far; in `reserved`, not in `used` */
+    live: number;
     /** tokens reserved for live runs */
     reserved: number;
     /** tokens; null: no budget */
     cap: number | null;
     /** dollars used */
     usd_used: number | null;
+    /** dollars that live runs have reported so far; in `usd_reserved`, not in `usd_used` */
+    usd_live: number | null;
     /** dollars reserved */
     usd_reserved: number | null;
     /** dollars; null: no budget */
     usd_cap: number | null;
     /** runs that reported no cost */
     unknown_cost_runs: number;
+    /** the length of its window */
+    window_ms: number;
     /** something is left */
     open: boolean;
     /** when something is left again, if it is known */
@@ -557,6 +563,8 @@ export interface Status {
     runs_folder: string;
     /** the name of this host in the rows of its runs */
     host_name: string;
+    /** the time zone of the system; null: it has no name */
+    timezone: string | null;
     /** the preset in force */
     preset: string;
     /** nothing starts */
@@ -679,6 +687,42 @@ export interface Way {
     text: string;
 }
 
+/** the gate at which tasks wait for the longest part of a forecast */
+export interface Bottleneck {
+    /** the gate */
+    gate: string;
+    /** the account, project or agent that it belongs to, where `gate` does not name it */
+    name: string | null;
+    /** the setting that would widen it; null: none does */
+    setting: string | null;
+    /** its slots; null: it is not counted in slots */
+    cap: number | null;
+    /** how long at least one task waits there */
+    waits_ms: number;
+    /** how many wait there at the same time, at most */
+    tasks: number;
+}
+
+/** an expected run */
+export interface ForecastRun {
+    /** its task */
+    task: string;
+    /** the title of its task */
+    title: string | null;
+    /** its project */
+    project: string | null;
+    /** its agent */
+    agent: string | null;
+    /** the state of its task */
+    state: State;
+    /** when it starts, or started */
+    start: number;
+    /** when it ends */
+    end: number;
+    /** it is live */
+    live: boolean;
+}
+
 /** the tasks of a project in a forecast */
 export interface OutlookProject {
     /** the project */
@@ -697,10 +741,16 @@ export interface Outlook {
     makespan_ms: number;
     /** how many tasks will be finished */
     tasks: number;
-    /** those that will not, because they wait for a person */
+    /** those that will not, because they wait for a person, a file or a task that failed */
     others: number;
-    /** false: it was ended after 60 days or 400,000 steps, and more would follow */
+    /** those that may be finished after the end of the forecast */
+    later: number;
+    /** everything is paused: it begins with a resume */
+    paused: boolean;
+    /** false: it was ended after 30 days or 2,000,000 steps, and more would follow */
     complete: boolean;
+    /** where tasks wait longest; null: none waits for a limit */
+    bottleneck: Bottleneck | null;
     /** by project */
     projects: OutlookProject[];
     /** times, and how many tasks are left then; at most 120 */
@@ -1095,6 +1145,8 @@ export interface GraphNode {
     kind: string | null;
     /** its agent */
     agent: string | null;
+    /** its group */
+    group: string | null;
     /** its state */
     state: State;
     /** why it is held */
@@ -1385,12 +1437,8 @@ export interface Token {
     used_at: number | null;
 }
 
-/** what runs that ended in a span have used */
-export interface UsageSum {
-    /** when the span began */
-    at: number;
-    /** the project or agent; null: none */
-    name: string | null;
+/** what ended runs have used */
+export interface UsageTotal {
     /** runs */
     runs: number;
     /** those that succeeded */
@@ -1411,6 +1459,40 @@ export interface UsageSum {
     unknown_cost: number;
 }
 
+/** what runs that ended in a span have used */
+export interface UsageSum extends UsageTotal {
+    /** when the span began */
+    at: number;
+    /** the project or agent; null: none */
+    name: string | null;
+}
+
+/** what live runs have used so far; in no other sum */
+export interface UsageLive {
+    /** live runs */
+    runs: number;
+    /** tokens read so far */
+    tokens_in: number;
+    /** tokens written so far */
+    tokens_out: number;
+    /** tokens read from a cache so far */
+    tokens_cached: number;
+    /** runs that have reported none yet */
+    unknown_tokens: number;
+    /** what they have cost so far; null: no run has reported any */
+    cost_usd: number | null;
+    /** runs that have reported none yet */
+    unknown_cost: number;
+}
+
+/** what a project or agent has used in all spans */
+export interface UsageName extends UsageTotal {
+    /** the project or agent; null: none */
+    name: string | null;
+    /** its live runs */
+    live: UsageLive;
+}
+
 /** the part of a project */
 export interface UsageTarget {
     /** the project */
@@ -1419,6 +1501,38 @@ export interface UsageTarget {
     weight: number;
     /** its part */
     target: number;
+}
+
+/** what a task has used */
+export interface UsageTask {
+    /** the task */
+    task: string;
+    /** its title */
+    title: string | null;
+    /** its project; null: it was deleted */
+    project: string | null;
+    /** its state; null: it was deleted */
+    state: State | null;
+    /** ended runs */
+    runs: number;
+    /** those that succeeded */
+    ok: number;
+    /** how long they took together */
+    busy_ms: number;
+    /** tokens read */
+    tokens_in: number;
+    /** tokens written */
+    tokens_out: number;
+    /** tokens read from a cache */
+    tokens_cached: number;
+    /** what ended runs have cost; null: no run has reported any */
+    cost_usd: number | null;
+    /** ended runs that reported none */
+    unknown_cost: number;
+    /** it has a live run */
+    live: boolean;
+    /** what its live run has cost so far; null: not reported, or none */
+    live_usd: number | null;
 }
 
 /** what went wrong */
@@ -1681,6 +1795,32 @@ export interface LimiterList {
 export interface NotifyTest {
     /** those that are configured */
     ways: Way[];
+}
+
+/** GET /v1/forecast */
+export interface PlanForecast {
+    /** when it was made */
+    at: number;
+    /** false: the queue is too large for a forecast, and the rest is empty */
+    available: boolean;
+    /** everything is paused: it begins with a resume */
+    paused: boolean;
+    /** when everything is finished */
+    finish_at: number;
+    /** how many tasks will be finished */
+    tasks: number;
+    /** those that will not, because they wait for a person, a file or a task that failed */
+    others: number;
+    /** those that may be finished after the end of the forecast */
+    later: number;
+    /** false: it was ended after 30 days or 2,000,000 steps, and more would follow */
+    complete: boolean;
+    /** where tasks wait longest; null: none waits for a limit */
+    bottleneck: Bottleneck | null;
+    /** this page */
+    items: ForecastRun[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
 }
 
 /** POST /v1/whatif */
@@ -2021,10 +2161,30 @@ export interface UsageList {
     since: number;
     /** spans that began before */
     until: number;
+    /** the time zone of the days */
+    timezone: string;
+    /** days before this time are of UTC: hours are no longer known; null: none */
+    utc_before: number | null;
     /** this page */
     items: UsageSum[];
     /** the cursor of the next page; null after the last */
     next: string | null;
+    /** all spans, also those of other pages */
+    totals: UsageTotal;
+    /** what live runs have used so far; in no other sum */
+    live: UsageLive;
+    /** the same for each project or agent, the most expensive first; up to 1,000 */
+    names: UsageName[];
     /** by project: what each active one should get of all tokens */
     targets?: UsageTarget[];
+}
+
+/** GET /v1/usage/tasks */
+export interface UsageTasks {
+    /** tasks */
+    items: UsageTask[];
+    /** how many tasks have used something */
+    tasks: number;
+    /** true: there are more than 100,000 runs, and only the latest are counted */
+    partial: boolean;
 }
