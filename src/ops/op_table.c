@@ -12,6 +12,8 @@
 #define OPERATIONS(OP) \
     OP(agent_clear) \
     OP(agent_list) \
+    OP(attention_dismiss) \
+    OP(attention_list) \
     OP(config_get) \
     OP(config_list) \
     OP(config_reload) \
