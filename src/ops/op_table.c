@@ -93,6 +93,7 @@
     OP(task_release) \
     OP(task_retry) \
     OP(task_runs) \
+    OP(task_select) \
     OP(task_show) \
     OP(task_sling) \
     OP(task_take) \

@@ -1985,6 +1985,16 @@ export interface TaskRuns {
     next: string | null;
 }
 
+/** GET /v1/selection */
+export interface TaskSelect {
+    /** the tasks */
+    ids: string[];
+    /** what can be done to each of them */
+    actions: string[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
 /** POST /v1/tasks/sling */
 export interface TaskSling {
     /** those that were named, and their steps */
