@@ -31,7 +31,9 @@ struct attending {
     X(print_count, "tokens", T_INT | T_NULL, "of all its runs; null: this limit was not reached", NULL, twice(b.limit.tokens, b.used.tokens)) \
     X(print_usd, "usd", T_USD | T_NULL, "the same in dollars", NULL, twice(b.limit.usd, b.used.usd)) \
     X(print_count, "run_tokens", T_INT | T_NULL, "of one run", NULL, b.is_over ? twice(b.run_limit.tokens, b.last.tokens) : -1) \
-    X(print_usd, "run_usd", T_USD | T_NULL, "the same in dollars", NULL, b.is_over ? twice(b.run_limit.usd, b.last.usd) : -1)
+    X(print_usd, "run_usd", T_USD | T_NULL, "the same in dollars", NULL, b.is_over ? twice(b.run_limit.usd, b.last.usd) : -1) \
+    X(json_put_string, "setting", T_TEXT | T_NULL, "of a project, or of all: the setting that `config.set` changes", "projects.web.budget", name.length ? strbuf_text(&name) : NULL) \
+    X(print_value, "value", T_NUMBER | T_NULL, "its new value", NULL, value, is_money)
 static const struct shape raise_shape = { "RaisedBudget", "a budget with which it goes on: twice what it has, or has used, as parameters of `task.budget`", .members = SHAPE_ALL(RAISE) };
 
 #define ATTENTION(X) \
@@ -104,12 +106,44 @@ static int64_t twice(int64_t limit, int64_t used) {
     return is_reached ? 2 * (used > limit ? used : limit) : -1;
 }
 
+static void print_value(struct json_writer *w, const char *key, int64_t value, bool is_money) {
+    if (is_money)
+        print_usd(w, key, value);
+    else
+        print_count(w, key, value);
+}
+
+static bool is_reached(const struct budget_view *v) {
+    return v->budget != UNLIMITED && v->used + v->live >= v->budget;
+}
+
+/* Of the window of a project, or of all: its setting, and twice its value. -1: not used up. */
+static int64_t raise_window(const struct op_call *call, const struct engine_attention *item,
+                            struct strbuf *ret_name, bool *ret_is_money) {
+    const char *colon = strchr(item->alert->key, ':');
+    struct budgets_view v;
+    sym symbol = colon ? op_symbol(call->engine, colon + 1) : 0;
+    if ((colon && !symbol) || !core_budgets(engine_core(call->engine), symbol, &v))
+        return -1;
+    *ret_is_money = is_reached(&v.money);
+    const struct budget_view *reached = *ret_is_money ? &v.money : &v.tokens;
+    if (!is_reached(reached))
+        return -1;
+    strbuf_printf(ret_name, "%s%s%sbudget%s", colon ? "projects." : "", colon ? colon + 1 : "",
+                  colon ? "." : "", *ret_is_money ? "_usd" : "");
+    return twice(reached->budget, reached->used + reached->live);
+}
+
 static void print_raise(struct json_writer *w, const struct op_call *call,
                         const struct engine_attention *item) {
-    struct engine_budget b;
-    if (!print_object_if(w, "raise", item->kind == ATTENTION_BUDGET))
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+    struct engine_budget b = { .limit = { -1, -1 }, .run_limit = { -1, -1 } };
+    bool is_money = false, is_window = item->kind == ATTENTION_WINDOW;
+    if (!print_object_if(w, "raise", is_window || item->kind == ATTENTION_BUDGET))
         return;
-    engine_budget(call->engine, item->task, &b);
+    int64_t value = is_window ? raise_window(call, item, &name, &is_money) : -1;
+    if (!is_window)
+        engine_budget(call->engine, item->task, &b);
     RAISE(SHAPE_PRINT)
     json_write_object_end(w);
 }

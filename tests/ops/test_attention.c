@@ -163,6 +163,10 @@ TEST(a_used_up_window_is_one_item_and_its_tasks_are_none) {
     ops_expect(&o, 200, "POST", "/v1/report", "{\"task\":\"web-1\",\"tokens\":150}");
     some_turns(&o);
     expect_keys(&o, "window");
+    struct reply r = ops_ask(&o, "GET", LIST, NULL, NULL);
+    assert_string_equal(reply_text(&r, "items.0.raise.setting"), "budget");
+    assert_int_equal(reply_int(&r, "items.0.raise.value"), 300);
+    reply_finish(&r);
     ops_expect(&o, 200, "POST", "/v1/config", "{\"set\":{\"budget\":1000}}");
     some_turns(&o);
     expect_keys(&o, "");

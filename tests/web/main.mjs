@@ -2,6 +2,7 @@
 import { browse, done, finish } from './kit.mjs';
 import { edit } from './test_edit.mjs';
 import { hostile } from './test_hostile.mjs';
+import { inbox } from './test_inbox.mjs';
 import { live } from './test_live.mjs';
 import { looks } from './test_looks.mjs';
 import { many } from './test_many.mjs';
@@ -32,6 +33,7 @@ try {
     await news();
     await questions();
     await edit();
+    await inbox();
     await schedules();
     await many(world);
     code = finish();

@@ -4,8 +4,9 @@ import { get, post, scope, words } from './api';
 import { readStatus, wantStatus } from './live';
 import { ask } from './parts/dialog';
 import { say } from './parts/toast';
+import type { Undo } from './parts/toast';
 import { visible } from './text';
-import type { Changed, ChangedTask, Task } from './types';
+import type { AttentionDismiss, Changed, ChangedTask, RaisedBudget, Task } from './types';
 
 export interface Action {
     name: string;
@@ -80,7 +81,7 @@ async function askRule(id: string): Promise<string | null> {
     const denied = (await get<Task>(`/v1/tasks/${encodeURIComponent(id)}`)).denied;
     if (!denied?.allow) throw new Error(`${id} is not held because of a denied tool any more`);
     const text = `${denied.agent} may use ${denied.allow} in this task from now on, and goes on in the same session.`;
-    return (await ask(`Allow ${id}?`, visible(text), 'Allow')) === null ? null : denied.allow;
+    return (await ask(`Allow ${id}?`, visible(text), 'Allow', null, true)) === null ? null : denied.allow;
 }
 
 export async function act(action: Action, ids: string[]): Promise<boolean> {
@@ -132,12 +133,58 @@ export async function pause(on: boolean, project?: string): Promise<void> {
     }
 }
 
-export async function clearLimiter(name: string): Promise<void> {
+/** Sends a request and says what came of it. */
+async function tell(send: () => Promise<unknown>, text: string, undo?: Undo): Promise<boolean> {
     try {
-        await post(`/v1/limiters/${encodeURIComponent(name)}/clear`);
+        await send();
         await readStatus();
-        say(`account ${name}: open again`);
+        say(text, false, undo);
+        return true;
     } catch (error) {
         say(words(error), true);
+        return false;
     }
+}
+
+export const clearLimiter = (name: string): Promise<boolean> =>
+    tell(
+        () => post(`/v1/limiters/${encodeURIComponent(name)}/clear`),
+        `account ${name}: open again`,
+    );
+
+export const clearAgent = (name: string): Promise<boolean> =>
+    tell(() => post(`/v1/agents/${encodeURIComponent(name)}/clear`), `agent ${name}: open again`);
+
+/** A failure that needs no one to act; it can be taken back. */
+export function dismiss(ids: string[], dismissed = true): Promise<boolean> {
+    const what = ids.length === 1 ? ids[0] : `${ids.length} tasks`;
+    return tell(
+        () => post<AttentionDismiss>('/v1/attention/dismiss', { tasks: ids, dismissed }),
+        `${what}: ${dismissed ? 'dismissed' : 'listed again'}`,
+        dismissed ? () => dismiss(ids, false) : undefined,
+    );
+}
+
+export const pick = (task: string, candidate: string): Promise<boolean> =>
+    tell(
+        () => post(`/v1/tasks/${encodeURIComponent(task)}/pick`, { candidate }),
+        `${candidate}: picked`,
+    );
+
+/** What the daemon has proposed: of a task, or (`task` null) a setting. */
+export function raise(task: string | null, to: RaisedBudget): Promise<boolean> {
+    if (task === null)
+        return tell(
+            () => post('/v1/config', { set: { [to.setting ?? '']: to.value } }),
+            `${to.setting}: raised`,
+        );
+    const amounts = Object.fromEntries(
+        (['tokens', 'usd', 'run_tokens', 'run_usd'] as const)
+            .filter((name) => to[name] !== null)
+            .map((name) => [name, to[name]]),
+    );
+    return tell(
+        () => post(`/v1/tasks/${encodeURIComponent(task)}/budget`, amounts),
+        `${task}: its budget is raised`,
+    );
 }

@@ -347,6 +347,10 @@ export interface RaisedBudget {
     run_tokens: number | null;
     /** the same in dollars */
     run_usd: number | null;
+    /** of a project, or of all: the setting that `config.set` changes */
+    setting: string | null;
+    /** its new value */
+    value: number | null;
 }
 
 /** something that waits for a person */
