@@ -40,7 +40,7 @@ static const struct shape raise_shape = { "RaisedBudget", "a budget with which i
     X(json_put_string, "key", T_TEXT, "names the item as long as it is there", "review:web-17", strbuf_text(&key)) \
     X(json_put_string, "kind", T_WORD, "why it needs a person", &words_attention, attention_kind_name(item->kind)) \
     X(json_put_string, "name", T_TEXT | T_NULL, "the account, agent, project or the like that it is about, if it is not a task", "anthropic", name) \
-    X(json_put_string, "text", T_TEXT | T_NULL, "what is wrong: why it is held; of a failure the last error", "no such table: runs", s->texts[i]) \
+    X(json_put_string, "text", T_TEXT | T_NULL, "why it is here: of a failure its last error, of a review the final message", "no such table: runs", s->texts[i]) \
     X(print_time, "since", T_TIME | T_NULL, "since when", NULL, item->alert ? item->alert->since : changed_at) \
     X(json_put_int, "blocks", T_INT, "how many tasks wait for it; up to 1,000 are counted", NULL, blocks)
 static const struct shape attention_shape = { "Attention", "something that waits for a person", .members = SHAPE_ROWS(
@@ -57,8 +57,13 @@ static bool is_failure(const struct engine_attention *item) {
     return item->kind == ATTENTION_FAILED || item->kind == ATTENTION_BLOCKING;
 }
 
-/* An agent explains its failure in its final message, a command at the end of its log. */
-static void take_failure(struct op_call *call, const struct store_answer *answer) {
+/* What its run said last is of more use than why the task is here. */
+static bool is_told_by_run(const struct engine_attention *item) {
+    return is_failure(item) || item->kind == ATTENTION_REVIEW;
+}
+
+/* An agent explains itself in its final message, a command at the end of its log. */
+static void take_run(struct op_call *call, const struct store_answer *answer) {
     struct attending *s = op_state(call, sizeof(*s), NULL);
     const struct run_row *run = answer->count > 0 ? &answer->runs[0] : NULL;
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
@@ -75,16 +80,16 @@ static void take_failure(struct op_call *call, const struct store_answer *answer
 
 static int print(struct op_call *call);
 
-static int query_failures(struct op_call *call) {
+static int query_runs(struct op_call *call) {
     struct attending *s = op_state(call, sizeof(*s), NULL);
-    while (s->queried < s->count && !is_failure(&s->items[s->queried]))
+    while (s->queried < s->count && !is_told_by_run(&s->items[s->queried]))
         s->queried++;
     if (s->queried == s->count)
         return print(call);
     struct store_query question = { .kind = QUERY_RUNS,
                                     .task = s->items[s->queried].task,
                                     .limit = 1 };
-    return op_query(call, &question, take_failure, query_failures);
+    return op_query(call, &question, take_run, query_runs);
 }
 
 /* Why it is held. */
@@ -247,7 +252,7 @@ static int run_list(struct op_call *call) {
             copy->text = s->texts[i];
             s->items[i].alert = copy;
         }
-    return op_query_titles(call, &s->rows, query_failures);
+    return op_query_titles(call, &s->rows, query_runs);
 }
 
 const struct op op_attention_list = {

@@ -361,7 +361,7 @@ export interface Attention {
     kind: AttentionKind;
     /** the account, agent, project or the like that it is about, if it is not a task */
     name: string | null;
-    /** what is wrong: why it is held; of a failure the last error */
+    /** why it is here: of a failure its last error, of a review the final message */
     text: string | null;
     /** since when */
     since: number | null;

@@ -59,7 +59,10 @@ function taskButtons(item: Attention): Button[] {
     const task = item.task;
     if (!task) return [];
     const list = possible(task).filter((action: Action) => !ELSEWHERE.has(action.name));
-    return list.map((action) => ({
+    const retries = list.some((action) => action.name === 'retry');
+    // Both go on; the one that counts its attempts again is enough.
+    const shown = list.filter((action) => !(retries && action.name === 'release'));
+    return shown.map((action) => ({
         label: action.label,
         danger: action.name === 'cancel',
         run: () => act(action, [task.id]),
