@@ -84,10 +84,54 @@ async function askRule(id: string): Promise<string | null> {
     return (await ask(`Allow ${id}?`, visible(text), 'Allow', null, true)) === null ? null : denied.allow;
 }
 
-export async function act(action: Action, ids: string[]): Promise<boolean> {
+/** The most tasks that one request takes. */
+const AT_ONCE = 10000;
+
+async function send(op: string, body: Record<string, unknown>, ids: string[]): Promise<Changed> {
+    const all: Changed = { tasks: [] };
+    for (let at = 0; at < ids.length; at += AT_ONCE) {
+        const got = await post<Changed>(`/v1/tasks/${op}`, {
+            ...body,
+            tasks: ids.slice(at, at + AT_ONCE),
+        });
+        all.tasks.push(...got.tasks);
+        for (const fn of changeListeners) fn(got.tasks);
+    }
+    wantStatus();
+    return all;
+}
+
+const INVERSE: Record<string, string> = { hold: 'release', release: 'hold' };
+
+/** One step back, where the daemon has an inverse: tasks are held or released again, or get the priority that they had. */
+function undoOf(action: Action, got: Changed, before: Task[]): Undo | undefined {
+    const ids = got.tasks.filter((task) => !task.already).map((task) => task.id);
+    const inverse = INVERSE[action.name];
+    const known = before.filter((task) => ids.includes(task.id));
+    if (ids.length === 0 || (!inverse && action.name !== 'priority')) return undefined;
+    if (!inverse && known.length < ids.length) return undefined;
+    return async () => {
+        try {
+            if (inverse) await send(inverse, {}, ids);
+            else
+                for (const priority of new Set(known.map((task) => task.priority)))
+                    await send(
+                        'priority',
+                        { priority },
+                        known.filter((task) => task.priority === priority).map(({ id }) => id),
+                    );
+            say(`${ids.length === 1 ? ids[0] : `${ids.length} tasks`}: as before`);
+        } catch (error) {
+            say(words(error), true);
+        }
+    };
+}
+
+/** `before`: the tasks as they are, as far as they are known. */
+export async function act(action: Action, ids: string[], before: Task[] = []): Promise<boolean> {
     if (ids.length === 0) return false;
     const what = ids.length === 1 ? ids[0] : `${ids.length} tasks`;
-    const body: Record<string, unknown> = { tasks: ids, ...action.body };
+    const body: Record<string, unknown> = { ...action.body };
     if (action.confirm) {
         const answer = await ask(
             `${action.label} ${what}?`,
@@ -104,9 +148,7 @@ export async function act(action: Action, ids: string[]): Promise<boolean> {
             if (rule === null) return false;
             body.allow = [rule];
         }
-        const got = await post<Changed>(`/v1/tasks/${action.op ?? action.name}`, body);
-        for (const fn of changeListeners) fn(got.tasks);
-        wantStatus();
+        const got = await send(action.op ?? action.name, body, ids);
         const already = got.tasks.every((task) => task.already);
         const running =
             action.name === 'cancel' &&
@@ -115,6 +157,8 @@ export async function act(action: Action, ids: string[]): Promise<boolean> {
             running
                 ? `${what}: told to stop`
                 : `${what}: ${action.done}${already ? ' already' : ''}`,
+            false,
+            undoOf(action, got, before),
         );
         return true;
     } catch (error) {
@@ -127,7 +171,11 @@ export async function pause(on: boolean, project?: string): Promise<void> {
     try {
         await post(on ? '/v1/pause' : '/v1/resume', project ? { project } : {});
         await readStatus();
-        say(`${project ?? 'everything'}: ${on ? 'paused; what runs goes on' : 'goes on'}`);
+        say(
+            `${project ?? 'everything'}: ${on ? 'paused; what runs goes on' : 'goes on'}`,
+            false,
+            () => pause(!on, project),
+        );
     } catch (error) {
         say(words(error), true);
     }

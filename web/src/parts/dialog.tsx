@@ -31,6 +31,11 @@ export function Dialog({
                 event.preventDefault();
                 onClose();
             }}
+            onClose={() => {
+                // A browser may close it without asking when Escape is pressed twice.
+                ref.current?.showModal();
+                onClose();
+            }}
             onClick={(event) => {
                 if (event.target === ref.current) onClose();
             }}
