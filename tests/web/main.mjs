@@ -3,6 +3,7 @@ import { browse, done, finish } from './kit.mjs';
 import { edit } from './test_edit.mjs';
 import { hostile } from './test_hostile.mjs';
 import { inbox } from './test_inbox.mjs';
+import { lists } from './test_lists.mjs';
 import { live } from './test_live.mjs';
 import { looks } from './test_looks.mjs';
 import { many } from './test_many.mjs';
@@ -34,6 +35,7 @@ try {
     await questions();
     await edit();
     await inbox();
+    await lists();
     await schedules();
     await many(world);
     code = finish();

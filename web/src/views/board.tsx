@@ -174,10 +174,7 @@ function Pick({
                 type="checkbox"
                 aria-label={`choose ${task.id}`}
                 checked={chosen}
-                onClick={(event) => {
-                    event.preventDefault();
-                    pick(event.shiftKey);
-                }}
+                onClick={(event) => pick(event.shiftKey)}
             />
         </label>
     );
