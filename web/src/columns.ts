@@ -9,21 +9,21 @@ export interface ListColumn {
     width: string;
     /** Always shown. */
     fixed?: boolean;
-    /** Also on a phone. */
-    narrow?: boolean;
+    /** Its width on a phone, if it is shown there. */
+    narrow?: string;
 }
 
 export const COLUMNS: ListColumn[] = [
-    { name: 'state', label: 'State', sort: 'state', width: '58px', fixed: true, narrow: true },
-    { name: 'id', label: 'Id', width: '92px', fixed: true, narrow: true },
-    { name: 'title', label: 'Title', width: 'minmax(0, 2fr)', fixed: true, narrow: true },
+    { name: 'state', label: 'State', sort: 'state', width: '58px', fixed: true, narrow: '18px' },
+    { name: 'id', label: 'Id', width: '92px', fixed: true, narrow: '72px' },
+    { name: 'title', label: 'Title', width: 'minmax(0, 2fr)', fixed: true, narrow: 'minmax(0, 1fr)' },
     { name: 'why', label: 'Why', width: 'minmax(0, 1.3fr)' },
     { name: 'project', label: 'Project', sort: 'project', width: '92px' },
     { name: 'kind', label: 'Kind', sort: 'kind', width: '92px' },
     { name: 'agent', label: 'Agent', sort: 'agent', width: '86px' },
     { name: 'priority', label: 'Priority', sort: 'priority', width: '72px' },
     { name: 'attempt', label: 'Attempts', sort: 'attempt', width: '80px' },
-    { name: 'age', label: 'Changed', width: '96px', narrow: true },
+    { name: 'age', label: 'Changed', width: '96px' },
 ];
 const USUAL = ['why', 'agent', 'priority', 'age'];
 
@@ -68,7 +68,9 @@ export function shownColumns(): ListColumn[] {
 
 /** The grid of the head and of each row: first the check box. */
 export const gridOf = (columns: ListColumn[]): string =>
-    [isNarrow() ? '44px' : '28px', ...columns.map((column) => column.width)].join(' ');
+    isNarrow()
+        ? ['44px', ...columns.map((column) => column.narrow ?? '')].join(' ')
+        : ['28px', ...columns.map((column) => column.width)].join(' ');
 
 /* --- saved filters ------------------------------------------------------------------------------ */
 
