@@ -1,5 +1,6 @@
 // main.mjs: runs all dashboard tests in sequence, with one browser and one daemon. Arguments select tests.
 import { browse, done, finish } from './kit.mjs';
+import { axe } from './test_axe.mjs';
 import { edit } from './test_edit.mjs';
 import { hostile } from './test_hostile.mjs';
 import { inbox } from './test_inbox.mjs';
@@ -26,6 +27,7 @@ try {
     const world = await World.start();
     const night = await world.night();
     await looks(world, night);
+    await axe(world, night);
     await views(world, night);
     await live(world, night);
     await hostile(world);

@@ -178,7 +178,7 @@ function UsageTable({
 }) {
     return (
         <Section title={group === 'project' ? 'Projects' : 'Agents'} note="days are those of UTC">
-            <div class="scroll-x">
+            <div class="scroll-x" tabIndex={0} role="region" aria-label="usage, as a table">
                 <table class="table">
                     <thead>
                         <tr>
