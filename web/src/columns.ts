@@ -14,18 +14,18 @@ export interface ListColumn {
 }
 
 export const COLUMNS: ListColumn[] = [
-    { name: 'state', label: 'State', sort: 'state', width: '58px', fixed: true, narrow: '18px' },
-    { name: 'id', label: 'Id', width: '92px', fixed: true, narrow: '72px' },
+    { name: 'state', label: 'State', sort: 'state', width: '52px', fixed: true, narrow: '18px' },
+    { name: 'id', label: 'Id', width: '84px', fixed: true, narrow: '72px' },
     { name: 'title', label: 'Title', width: 'minmax(0, 2fr)', fixed: true, narrow: 'minmax(0, 1fr)' },
     { name: 'why', label: 'Why', width: 'minmax(0, 1.3fr)' },
-    { name: 'project', label: 'Project', sort: 'project', width: '92px' },
+    { name: 'project', label: 'Project', sort: 'project', width: '80px' },
     { name: 'kind', label: 'Kind', sort: 'kind', width: '92px' },
     { name: 'agent', label: 'Agent', sort: 'agent', width: '86px' },
     { name: 'priority', label: 'Priority', sort: 'priority', width: '72px' },
     { name: 'attempt', label: 'Attempts', sort: 'attempt', width: '80px' },
     { name: 'age', label: 'Changed', width: '96px' },
 ];
-const USUAL = ['why', 'agent', 'priority', 'age'];
+const USUAL = ['why', 'project', 'agent', 'priority', 'age'];
 
 function stored<T>(key: string, usual: T, fits: (value: unknown) => value is T): T {
     try {

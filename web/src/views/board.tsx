@@ -645,7 +645,7 @@ export function Board() {
                         const feed = feeds[c];
                         return feed ? (
                             <ColumnView
-                                key={column.key}
+                                key={`${column.key} ${f.sorting.by} ${f.sorting.reverse}`}
                                 column={column}
                                 feed={feed}
                                 here={place?.column === c ? place.row : null}
