@@ -13,7 +13,9 @@ kinds: {plan: {}}
 const TASKS = 40;
 
 const shown = (page) =>
-    page.evaluate(() => [...document.querySelectorAll('.card.line:not(.gap) .id')].map((one) => one.textContent));
+    page.evaluate(() =>
+        [...document.querySelectorAll('.card.line:not(.gap) .id')].map((one) => one.textContent),
+    );
 
 export async function night(world) {
     return world.add(
@@ -34,38 +36,59 @@ export async function lists() {
         const ids = await night(world);
         await world.api('POST', '/v1/pause');
 
-        await check('tasks are chosen by mouse, and a range with Shift; one action on all is one step that is undone', async () => {
-            const page = await open(world, '#/board?by=list&state=held');
-            const box = (n) => page.getByRole('checkbox', { name: `choose ${ids[n]}`, exact: true });
-            await box(TASKS - 1).click();
-            await page.getByText('1 chosen').waitFor();
-            ok(await box(TASKS - 1).isChecked(), 'the box is checked');
-            await box(TASKS - 5).click({ modifiers: ['Shift'] });
-            await page.getByText('5 chosen').waitFor();
-            const requests = [];
-            page.on('request', (request) => {
-                if (request.method() === 'POST') requests.push(new URL(request.url()).pathname);
-            });
-            await says(page, '5 tasks: released', () => page.getByRole('toolbar').getByRole('button', { name: 'Release' }).click());
-            equal(requests.join(' '), '/v1/tasks/release', 'the requests');
-            equal(await count('held'), TASKS - 5, 'held tasks');
-            await says(page, '5 tasks: as before', () => page.getByRole('button', { name: 'Undo' }).click());
-            equal(await count('held'), TASKS, 'held tasks, as before');
-        });
+        await check(
+            'tasks are chosen by mouse, and a range with Shift; one action on all is one step that is undone',
+            async () => {
+                const page = await open(world, '#/board?by=list&state=held');
+                const box = (n) =>
+                    page.getByRole('checkbox', { name: `choose ${ids[n]}`, exact: true });
+                await box(TASKS - 1).click();
+                await page.getByText('1 chosen').waitFor();
+                ok(await box(TASKS - 1).isChecked(), 'the box is checked');
+                await box(TASKS - 5).click({ modifiers: ['Shift'] });
+                await page.getByText('5 chosen').waitFor();
+                const requests = [];
+                page.on('request', (request) => {
+                    if (request.method() === 'POST') requests.push(new URL(request.url()).pathname);
+                });
+                await says(page, '5 tasks: released', () =>
+                    page.getByRole('toolbar').getByRole('button', { name: 'Release' }).click(),
+                );
+                equal(requests.join(' '), '/v1/tasks/release', 'the requests');
+                equal(await count('held'), TASKS - 5, 'held tasks');
+                await says(page, '5 tasks: as before', () =>
+                    page.getByRole('button', { name: 'Undo' }).click(),
+                );
+                equal(await count('held'), TASKS, 'held tasks, as before');
+            },
+        );
 
-        await check('all that match are chosen with one click, and the daemon says what fits all of them', async () => {
-            const page = await open(world, '#/board?by=list&state=held&project=web');
-            await page.getByLabel('choose all that match').check();
-            await page.getByText(`${TASKS / 2} chosen`).waitFor();
-            await says(page, `${TASKS / 2} tasks: released`, () => page.getByRole('toolbar').getByRole('button', { name: 'Release' }).click());
-            equal(await count('held'), TASKS / 2, 'held tasks');
-            await page.keyboard.press('u');
-            await until(page, 'they are held again', (n) => document.querySelectorAll('.card.line:not(.gap)').length === n, TASKS / 2);
-            equal(await count('held'), TASKS, 'held tasks, as before');
-        });
+        await check(
+            'all that match are chosen with one click, and the daemon says what fits all of them',
+            async () => {
+                const page = await open(world, '#/board?by=list&state=held&project=web');
+                await page.getByLabel('choose all that match').check();
+                await page.getByText(`${TASKS / 2} chosen`).waitFor();
+                await says(page, `${TASKS / 2} tasks: released`, () =>
+                    page.getByRole('toolbar').getByRole('button', { name: 'Release' }).click(),
+                );
+                equal(await count('held'), TASKS / 2, 'held tasks');
+                await page.keyboard.press('u');
+                await until(
+                    page,
+                    'they are held again',
+                    (n) => document.querySelectorAll('.card.line:not(.gap)').length === n,
+                    TASKS / 2,
+                );
+                equal(await count('held'), TASKS, 'held tasks, as before');
+            },
+        );
 
         await check('what cannot be undone is asked for once, whatever the number', async () => {
-            const [one, two] = await world.add({ hold: true, kind: 'plan', argv: ['true'] }, { hold: true, kind: 'plan', argv: ['true'] });
+            const [one, two] = await world.add(
+                { hold: true, kind: 'plan', argv: ['true'] },
+                { hold: true, kind: 'plan', argv: ['true'] },
+            );
             const page = await open(world, '#/board?by=list&kind=plan');
             await page.getByLabel('choose all that match').check();
             await page.getByRole('toolbar').getByRole('button', { name: 'Cancel' }).click();
@@ -79,13 +102,31 @@ export async function lists() {
             const page = await open(world, '#/board?by=list&state=held');
             const sort = page.getByRole('button', { name: 'sort by priority' });
             await sort.click();
-            await until(page, 'the lowest priority is first', (id) => document.querySelector('.card.line .id')?.textContent === id, ids[TASKS - 1]);
+            await until(
+                page,
+                'the lowest priority is first',
+                (id) => document.querySelector('.card.line .id')?.textContent === id,
+                ids[TASKS - 1],
+            );
             await sort.click();
-            await until(page, 'the highest priority is first', (id) => document.querySelector('.card.line .id')?.textContent === id, ids[0]);
-            ok((await page.evaluate(() => location.hash)).includes('sort=priority&dir=down'), 'it is in the address');
+            await until(
+                page,
+                'the highest priority is first',
+                (id) => document.querySelector('.card.line .id')?.textContent === id,
+                ids[0],
+            );
+            ok(
+                (await page.evaluate(() => location.hash)).includes('sort=priority&dir=down'),
+                'it is in the address',
+            );
             const [first] = await shown(page);
             await page.reload();
-            await until(page, 'it is sorted after a reload', (id) => document.querySelector('.card.line .id')?.textContent === id, first);
+            await until(
+                page,
+                'it is sorted after a reload',
+                (id) => document.querySelector('.card.line .id')?.textContent === id,
+                first,
+            );
             await sort.click();
             ok(!(await page.evaluate(() => location.hash)).includes('sort='), 'not sorted');
         });
@@ -104,21 +145,37 @@ export async function lists() {
             await page.locator('.list-head .c-kind').waitFor();
             ok((await page.evaluate(() => location.hash)).includes('project=web'), 'its address');
             await page.getByRole('button', { name: 'remove the filter held on web' }).click();
-            await page.getByRole('button', { name: 'held on web', exact: true }).waitFor({ state: 'detached' });
+            await page
+                .getByRole('button', { name: 'held on web', exact: true })
+                .waitFor({ state: 'detached' });
         });
 
-        await check('tasks are chosen by touch on a phone of 360 px, with targets of 44 px', async () => {
-            const page = await open(world, '#/board?by=list&state=held', { width: 360, height: 740, touch: true });
-            const box = page.locator('.card.line .pick').first();
-            await box.waitFor();
-            const { width, height } = await box.boundingBox();
-            ok(width >= 44 && height >= 44, `the target is ${width} x ${height}`);
-            await box.tap();
-            await page.getByText('1 chosen').waitFor();
-            const small = await page.evaluate(() => [...document.querySelectorAll('.bulk button')].filter((one) => one.getBoundingClientRect().height < 44).map((one) => one.textContent));
-            equal(small.join(), '', 'buttons that are too small');
-            ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing scrolls sideways');
-        });
+        await check(
+            'tasks are chosen by touch on a phone of 360 px, with targets of 44 px',
+            async () => {
+                const page = await open(world, '#/board?by=list&state=held', {
+                    width: 360,
+                    height: 740,
+                    touch: true,
+                });
+                const box = page.locator('.card.line .pick').first();
+                await box.waitFor();
+                const { width, height } = await box.boundingBox();
+                ok(width >= 44 && height >= 44, `the target is ${width} x ${height}`);
+                await box.tap();
+                await page.getByText('1 chosen').waitFor();
+                const small = await page.evaluate(() =>
+                    [...document.querySelectorAll('.bulk button')]
+                        .filter((one) => one.getBoundingClientRect().height < 44)
+                        .map((one) => one.textContent),
+                );
+                equal(small.join(), '', 'buttons that are too small');
+                ok(
+                    await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+                    'nothing scrolls sideways',
+                );
+            },
+        );
 
         await check('a card on the board shows all of its three lines', async () => {
             const page = await open(world, '#/board');
@@ -127,7 +184,15 @@ export async function lists() {
                 await screen(page, { width });
                 const cut = await page.evaluate(() =>
                     [...document.querySelectorAll('.card:not(.gap)')]
-                        .filter((card) => [...card.children].some((line) => line.getBoundingClientRect().bottom > card.getBoundingClientRect().bottom || (line.matches('.one') && line.scrollHeight > line.clientHeight + 1)))
+                        .filter((card) =>
+                            [...card.children].some(
+                                (line) =>
+                                    line.getBoundingClientRect().bottom >
+                                        card.getBoundingClientRect().bottom ||
+                                    (line.matches('.one') &&
+                                        line.scrollHeight > line.clientHeight + 1),
+                            ),
+                        )
                         .map((card) => card.textContent),
                 );
                 equal(cut.slice(0, 2).join(), '', `cut cards at ${width} px`);

@@ -81,7 +81,9 @@ async function askRule(id: string): Promise<string | null> {
     const denied = (await get<Task>(`/v1/tasks/${encodeURIComponent(id)}`)).denied;
     if (!denied?.allow) throw new Error(`${id} is not held because of a denied tool any more`);
     const text = `${denied.agent} may use ${denied.allow} in this task from now on, and goes on in the same session.`;
-    return (await ask(`Allow ${id}?`, visible(text), 'Allow', null, true)) === null ? null : denied.allow;
+    return (await ask(`Allow ${id}?`, visible(text), 'Allow', null, true)) === null
+        ? null
+        : denied.allow;
 }
 
 /** The most tasks that one request takes. */

@@ -10,8 +10,7 @@ const NONE = { total: 0, items: [] } as unknown as AttentionList;
 const ABOUT = /^(task\.(state|asked|answered|question_withdrawn|dismissed|deleted)|alert)/;
 
 /** How many there are; 0 also while it is not known. */
-export const attentionCount = (): number =>
-    status.value?.attention ?? status.value?.questions ?? 0;
+export const attentionCount = (): number => status.value?.attention ?? status.value?.questions ?? 0;
 
 export function useAttention(): Loaded<AttentionList> {
     const any = attentionCount() > 0;

@@ -16,7 +16,13 @@ export interface ListColumn {
 export const COLUMNS: ListColumn[] = [
     { name: 'state', label: 'State', sort: 'state', width: '52px', fixed: true, narrow: '18px' },
     { name: 'id', label: 'Id', width: '84px', fixed: true, narrow: '72px' },
-    { name: 'title', label: 'Title', width: 'minmax(0, 2fr)', fixed: true, narrow: 'minmax(0, 1fr)' },
+    {
+        name: 'title',
+        label: 'Title',
+        width: 'minmax(0, 2fr)',
+        fixed: true,
+        narrow: 'minmax(0, 1fr)',
+    },
     { name: 'why', label: 'Why', width: 'minmax(0, 1.3fr)' },
     { name: 'project', label: 'Project', sort: 'project', width: '80px' },
     { name: 'kind', label: 'Kind', sort: 'kind', width: '92px' },
@@ -53,9 +59,7 @@ export const isShown = (column: ListColumn): boolean =>
     !!column.fixed || chosen.value.includes(column.name);
 
 export function showColumn(name: string, shown: boolean): void {
-    chosen.value = shown
-        ? [...chosen.value, name]
-        : chosen.value.filter((one) => one !== name);
+    chosen.value = shown ? [...chosen.value, name] : chosen.value.filter((one) => one !== name);
     store('sluice.columns', chosen.value);
 }
 

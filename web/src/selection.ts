@@ -20,7 +20,9 @@ async function select(query: Query): Promise<Selection> {
         const page: TaskSelect = await get<TaskSelect>('/v1/selection', { ...query, cursor });
         for (const id of page.ids) ids.add(id);
         if (page.ids.length > 0)
-            actions = actions ? actions.filter((name) => page.actions.includes(name)) : page.actions;
+            actions = actions
+                ? actions.filter((name) => page.actions.includes(name))
+                : page.actions;
         cursor = page.next;
     } while (cursor);
     return { ids, actions: actions ?? [] };

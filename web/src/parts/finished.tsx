@@ -72,7 +72,9 @@ export function Finished() {
     useEffect(
         () =>
             onEvents((events) => {
-                if (events.some((event) => event.kind === 'task.state' && event.data?.to === 'done'))
+                if (
+                    events.some((event) => event.kind === 'task.state' && event.data?.to === 'done')
+                )
                     again();
             }),
         [],

@@ -1,6 +1,16 @@
 // list_head.tsx: the head of the list of tasks: all that match, sorting (by the daemon, because the page knows only a part),
 // which columns there are, and saved filters.
-import { isNarrow, COLUMNS, dropFilter, gridOf, isShown, saveFilter, savedFilters, showColumn, shownColumns } from '../columns';
+import {
+    isNarrow,
+    COLUMNS,
+    dropFilter,
+    gridOf,
+    isShown,
+    saveFilter,
+    savedFilters,
+    showColumn,
+    shownColumns,
+} from '../columns';
 import { go, refine, route } from '../route';
 import { line } from '../text';
 import { ask } from './dialog';
@@ -65,7 +75,9 @@ export function ListHead({
                             onClick={() => sortBy(by, sorting)}
                         >
                             {column.label}
-                            <span aria-hidden="true">{here ? (sorting.reverse ? '↓' : '↑') : ''}</span>
+                            <span aria-hidden="true">
+                                {here ? (sorting.reverse ? '↓' : '↑') : ''}
+                            </span>
                         </button>
                     </span>
                 );
@@ -98,7 +110,9 @@ export function ColumnChoice() {
 }
 
 async function save(): Promise<void> {
-    const name = (await ask('Save this filter', 'It is kept in this browser.', 'Save', 'Name'))?.trim();
+    const name = (
+        await ask('Save this filter', 'It is kept in this browser.', 'Save', 'Name')
+    )?.trim();
     if (name) saveFilter(name, route.value.query.toString());
 }
 

@@ -2,7 +2,16 @@
 // the keys 1, 2, … in their order, so that a person goes through all of them without moving.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { act, type Action, clearAgent, clearLimiter, dismiss, pick, possible, raise } from '../actions';
+import {
+    act,
+    type Action,
+    clearAgent,
+    clearLimiter,
+    dismiss,
+    pick,
+    possible,
+    raise,
+} from '../actions';
 import { scope } from '../api';
 import { attentionCount, LISTED, useAttention } from '../attention';
 import { askPermission, permission } from '../badge';
@@ -50,7 +59,11 @@ function amountOf(to: RaisedBudget): string {
         to.usd !== null ? money(to.usd) : '',
         to.run_tokens !== null ? `${short(to.run_tokens)} tokens a run` : '',
         to.run_usd !== null ? `${money(to.run_usd)} a run` : '',
-        to.setting?.endsWith('_usd') ? money(to.value) : to.setting ? `${short(to.value)} tokens` : '',
+        to.setting?.endsWith('_usd')
+            ? money(to.value)
+            : to.setting
+              ? `${short(to.value)} tokens`
+              : '',
     ];
     return parts.filter(Boolean).join(', ');
 }

@@ -211,7 +211,10 @@ export function Add({ onClose: end }: { onClose: () => void }) {
     const form = useRef<HTMLFormElement>(null);
     const close = async () => {
         const text = 'The task was not added yet.';
-        if (isTyped(form.current) && (await ask('Discard what you typed?', text, 'Discard')) === null)
+        if (
+            isTyped(form.current) &&
+            (await ask('Discard what you typed?', text, 'Discard')) === null
+        )
             return;
         end();
     };

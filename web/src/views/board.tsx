@@ -112,7 +112,11 @@ function columns(f: Filters, s: Status | null): Column[] {
                 label: '',
                 mark: null,
                 states,
-                order: sorted ? 'sorted' : states.length === 1 && states[0] === 'ready' ? 'queue' : 'new',
+                order: sorted
+                    ? 'sorted'
+                    : states.length === 1 && states[0] === 'ready'
+                      ? 'queue'
+                      : 'new',
                 query,
                 total: countOf(s, states, f),
             },
