@@ -57,8 +57,8 @@ static bool is_failure(const struct engine_attention *item) {
     return item->kind == ATTENTION_FAILED || item->kind == ATTENTION_BLOCKING;
 }
 
-/* What its run said last is of more use than why the task is here. */
-static bool is_told_by_run(const struct engine_attention *item) {
+/* The final message of its run is of more use than why the task is here. */
+static bool is_explained_by_run(const struct engine_attention *item) {
     return is_failure(item) || item->kind == ATTENTION_REVIEW;
 }
 
@@ -82,7 +82,7 @@ static int print(struct op_call *call);
 
 static int query_runs(struct op_call *call) {
     struct attending *s = op_state(call, sizeof(*s), NULL);
-    while (s->queried < s->count && !is_told_by_run(&s->items[s->queried]))
+    while (s->queried < s->count && !is_explained_by_run(&s->items[s->queried]))
         s->queried++;
     if (s->queried == s->count)
         return print(call);

@@ -184,7 +184,7 @@ export async function pause(on: boolean, project?: string): Promise<void> {
 }
 
 /** Sends a request and says what came of it. */
-async function tell(send: () => Promise<unknown>, text: string, undo?: Undo): Promise<boolean> {
+async function notify(send: () => Promise<unknown>, text: string, undo?: Undo): Promise<boolean> {
     try {
         await send();
         await readStatus();
@@ -197,18 +197,18 @@ async function tell(send: () => Promise<unknown>, text: string, undo?: Undo): Pr
 }
 
 export const clearLimiter = (name: string): Promise<boolean> =>
-    tell(
+    notify(
         () => post(`/v1/limiters/${encodeURIComponent(name)}/clear`),
         `account ${name}: open again`,
     );
 
 export const clearAgent = (name: string): Promise<boolean> =>
-    tell(() => post(`/v1/agents/${encodeURIComponent(name)}/clear`), `agent ${name}: open again`);
+    notify(() => post(`/v1/agents/${encodeURIComponent(name)}/clear`), `agent ${name}: open again`);
 
 /** A failure that needs no one to act; it can be taken back. */
 export function dismiss(ids: string[], dismissed = true): Promise<boolean> {
     const what = ids.length === 1 ? ids[0] : `${ids.length} tasks`;
-    return tell(
+    return notify(
         () => post<AttentionDismiss>('/v1/attention/dismiss', { tasks: ids, dismissed }),
         `${what}: ${dismissed ? 'dismissed' : 'listed again'}`,
         dismissed ? () => dismiss(ids, false) : undefined,
@@ -216,7 +216,7 @@ export function dismiss(ids: string[], dismissed = true): Promise<boolean> {
 }
 
 export const pick = (task: string, candidate: string): Promise<boolean> =>
-    tell(
+    notify(
         () => post(`/v1/tasks/${encodeURIComponent(task)}/pick`, { candidate }),
         `${candidate}: picked`,
     );
@@ -224,7 +224,7 @@ export const pick = (task: string, candidate: string): Promise<boolean> =>
 /** What the daemon has proposed: of a task, or (`task` null) a setting. */
 export function raise(task: string | null, to: RaisedBudget): Promise<boolean> {
     if (task === null)
-        return tell(
+        return notify(
             () => post('/v1/config', { set: { [to.setting ?? '']: to.value } }),
             `${to.setting}: raised`,
         );
@@ -233,7 +233,7 @@ export function raise(task: string | null, to: RaisedBudget): Promise<boolean> {
             .filter((name) => to[name] !== null)
             .map((name) => [name, to[name]]),
     );
-    return tell(
+    return notify(
         () => post(`/v1/tasks/${encodeURIComponent(task)}/budget`, amounts),
         `${task}: its budget is raised`,
     );

@@ -200,6 +200,11 @@ function isTyped(form: HTMLFormElement | null): boolean {
     return [...(fields ?? [])].some((field) => field.value.trim() !== field.defaultValue.trim());
 }
 
+async function mayDiscard(form: HTMLFormElement | null): Promise<boolean> {
+    const text = 'The task was not added yet.';
+    return !isTyped(form) || (await ask('Discard what you typed?', text, 'Discard')) !== null;
+}
+
 export function Add({ onClose: end }: { onClose: () => void }) {
     const agents = useLoad('agents', (signal) =>
         get<Page<Agent>>('/v1/agents', { limit: 200 }, signal),
@@ -209,16 +214,7 @@ export function Add({ onClose: end }: { onClose: () => void }) {
     const [error, setError] = useState<string | null>(null);
     const [busy, setBusy] = useState(false);
     const form = useRef<HTMLFormElement>(null);
-    const close = async () => {
-        const text = 'The task was not added yet.';
-        if (
-            isTyped(form.current) &&
-            (await ask('Discard what you typed?', text, 'Discard')) === null
-        )
-            return;
-        end();
-    };
-    const onClose = () => void close();
+    const onClose = () => void mayDiscard(form.current).then((yes) => yes && end());
     const shown = mode === 'prompt' && agents.data && names.length === 0 ? 'command' : mode;
 
     const submit = async (event: SubmitEvent) => {

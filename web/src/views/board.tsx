@@ -142,12 +142,11 @@ function columns(f: Filters, s: Status | null): Column[] {
 
 /** The same tasks, for those who want all of their ids. */
 function matching(f: Filters, column: Column | undefined): Record<string, string> {
-    const { sort: _, reverse: _r, ...query } = column?.query ?? {};
-    return {
-        ...query,
-        state: (column?.states ?? []).join(','),
-        ...(f.text ? { text: f.text } : {}),
-    };
+    const query: Record<string, string> = { ...column?.query };
+    delete query.sort;
+    delete query.reverse;
+    if (f.text) query.text = f.text;
+    return { ...query, state: (column?.states ?? []).join(',') };
 }
 
 function reasonOf(task: Task): string {
