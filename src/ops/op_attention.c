@@ -143,7 +143,7 @@ static void print_raise(struct json_writer *w, const struct op_call *call,
                         const struct engine_attention *item) {
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
     struct engine_budget b = { .limit = { -1, -1 }, .run_limit = { -1, -1 } };
-    bool is_money = false, is_window = item->kind == ATTENTION_WINDOW;
+    bool is_money = false, is_window = item->alert && item->kind == ATTENTION_WINDOW;
     if (!print_object_if(w, "raise", is_window || item->kind == ATTENTION_BUDGET))
         return;
     int64_t value = is_window ? raise_window(call, item, &name, &is_money) : -1;

@@ -134,7 +134,7 @@ static enum attention_kind kind_of_hold(const struct engine *e, const struct tas
     return waits && kinds[t->hold] != 0 ? kinds[t->hold] : ATTENTION_MAX; /* 0: no hold has it */
 }
 
-/* A candidate may fail: its task goes on with the others. */
+/* A candidate may fail: its task continues with the others. */
 static enum attention_kind kind_of(const struct engine *e, const struct task_spec *t) {
     if (t->state == TASK_HELD)
         return kind_of_hold(e, t);
