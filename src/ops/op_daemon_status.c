@@ -9,6 +9,7 @@
 #include "base/id_map.h"
 #include "core/core.h"
 #include "engine/alert.h"
+#include "engine/attention.h"
 #include "engine/data_folder.h"
 #include "engine/opening_hours.h"
 #include "engine/runs.h"
@@ -108,6 +109,7 @@ static const struct shape status_shape = { "Status", "everything at a glance", .
     { "ready", T_INT, "tasks that could start" },
     { "blocked_dependencies", T_INT, "tasks that wait for one that failed or was canceled or invalidated" },
     { "questions", T_INT, "questions of runs without an answer" },
+    { "attention", T_INT, "what waits for a person (`attention.list`)" },
     { "queue", T_OBJECT, "the queue", &queue_shape },
     { "waiting_by_gate", T_OBJECT | T_LIST, "waiting tasks by the first gate that stops them", &waiting_shape },
     { "partial", T_BOOL, "not all are counted: there are more than 10,000 kinds of tasks (project, kind, agent, limiter, priority …)" },
@@ -217,6 +219,7 @@ static void print_counts(struct op_call *call, struct json_writer *w) {
     json_put_int(w, "ready", counts.by_state[TASK_READY]);
     json_put_int(w, "blocked_dependencies", counts.hopeless);
     json_put_int(w, "questions", (int64_t)engine_question_count(call->engine));
+    json_put_int(w, "attention", (int64_t)engine_attention_count(call->engine, NULL));
 }
 
 static void print_all_hours(struct op_call *call, struct json_writer *w) {

@@ -12,6 +12,8 @@
 #define OPERATIONS(OP) \
     OP(agent_clear) \
     OP(agent_list) \
+    OP(attention_dismiss) \
+    OP(attention_list) \
     OP(config_get) \
     OP(config_list) \
     OP(config_reload) \
@@ -92,6 +94,7 @@
     OP(task_release) \
     OP(task_retry) \
     OP(task_runs) \
+    OP(task_select) \
     OP(task_show) \
     OP(task_sling) \
     OP(task_take) \

@@ -144,11 +144,12 @@ export function finish() {
     return failed === 0 ? 0 : 1;
 }
 
-async function newPage(ahead) {
+async function newPage(ahead, touch) {
     const context = await browser.newContext({
         reducedMotion: 'reduce',
         timezoneId: 'UTC',
         locale: 'en-US',
+        hasTouch: !!touch,
     });
     // The clock of this browser is ahead by this many ms.
     if (ahead)
@@ -183,10 +184,10 @@ async function newPage(ahead) {
 export async function open(
     world,
     hash = '#/now',
-    { width = 1280, height = 800, dark = false, ahead = 0, fresh = false } = {},
+    { width = 1280, height = 800, dark = false, ahead = 0, fresh = false, touch = false } = {},
 ) {
-    const page = (!ahead && !fresh && idle.pop()) || (await newPage(ahead));
-    page.again = !ahead && !fresh;
+    const page = (!ahead && !fresh && !touch && idle.pop()) || (await newPage(ahead, touch));
+    page.again = !ahead && !fresh && !touch;
     opened?.add(page);
     await screen(page, { width, height, dark });
     await page.goto(world.url + hash);

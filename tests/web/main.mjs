@@ -1,9 +1,12 @@
 // main.mjs: runs all dashboard tests in sequence, with one browser and one daemon. Arguments select tests.
 import { browse, done, finish } from './kit.mjs';
 import { costs } from './test_cost.mjs';
+import { axe } from './test_axe.mjs';
 import { edit } from './test_edit.mjs';
 import { graphs } from './test_graph.mjs';
 import { hostile } from './test_hostile.mjs';
+import { inbox } from './test_inbox.mjs';
+import { lists } from './test_lists.mjs';
 import { live } from './test_live.mjs';
 import { looks } from './test_looks.mjs';
 import { many } from './test_many.mjs';
@@ -37,6 +40,7 @@ try {
     const world = await World.start();
     const night = await world.night();
     await looks(world, night);
+    await axe(world, night);
     await views(world, night);
     await costs(world, night);
     await timelines(world);
@@ -47,6 +51,8 @@ try {
     await news();
     await questions();
     await edit();
+    await inbox();
+    await lists();
     await schedules();
     await graphs();
     await many(world);

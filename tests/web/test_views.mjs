@@ -160,7 +160,10 @@ export async function views(world, night) {
                 .or(page.getByText('which is'))
                 .first()
                 .waitFor();
-            ok((await text(page, '.alerts')).includes(night.broken), 'the failed task is an alert');
+            ok(
+                (await text(page, '.needs')).includes(night.broken),
+                'the failed task needs a person',
+            );
             ok(
                 (await text(page, '.limiter.backoff')).includes('opens in'),
                 'the rate limit counts down',

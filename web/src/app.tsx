@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { pause } from './actions';
 import { access, lockedBecause, scope } from './api';
+import { attentionCount } from './attention';
 import { addShown, helpShown, keys, VIEWS } from './keys';
 import { connection, lostSince, now, status } from './live';
 import { Dialog, Questions } from './parts/dialog';
@@ -30,15 +31,15 @@ const ready: Record<string, ComponentType> = { now: Now };
 
 function View() {
     const name = route.value.view;
-    const questions = status.value?.questions ?? 0;
+    const needs = attentionCount();
     const [, arrived] = useState(0);
     useEffect(() => {
         const shown =
             name === 'task'
                 ? route.value.id
                 : (VIEWS.find((view) => view.name === name)?.label ?? 'Sluice');
-        document.title = `${questions ? `(${questions}) ` : ''}${line(shown)} · Sluice`;
-    }, [name, route.value.id, questions]);
+        document.title = `${needs ? `(${needs}) ` : ''}${line(shown)} · Sluice`;
+    }, [name, route.value.id, needs]);
     useEffect(() => {
         const load = LAZY[name];
         if (ready[name] || !load) return;
@@ -199,13 +200,15 @@ function Top() {
 }
 
 const HELP: [string, string][] = [
-    ['j k', 'next, previous task'],
+    ['j k', 'next, previous row of any list'],
+    ['1 2 3', 'the buttons of the current item (Needs you)'],
     ['h l', 'column to the left, to the right'],
     ['Enter', 'open the task'],
     ['Esc', 'back'],
     ['/', 'search'],
     ['a', 'add a task'],
     ['x', 'choose a task (board)'],
+    ['u', 'undo the last step'],
     ['f', 'follow the log (task)'],
     ...VIEWS.map((view): [string, string] => [`g ${view.key}`, view.label]),
     ['?', 'these keys'],

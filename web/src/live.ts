@@ -178,6 +178,12 @@ function end(): void {
 }
 
 let hidden: number | undefined;
+let isWanted = (): boolean => false;
+
+/** A page that is hidden keeps its connection as long as this is so. */
+export function keepWhile(wanted: () => boolean): void {
+    isWanted = wanted;
+}
 
 export function live(): void {
     effect(() => {
@@ -187,7 +193,9 @@ export function live(): void {
     document.addEventListener('visibilitychange', () => {
         clearTimeout(hidden);
         if (document.hidden) {
-            hidden = window.setTimeout(end, HIDDEN_MS);
+            hidden = window.setTimeout(() => {
+                if (!isWanted()) end();
+            }, HIDDEN_MS);
         } else if (access.value === 'open') {
             now.value = daemonNow();
             if (stop) void readStatus();

@@ -6,7 +6,7 @@ export interface Page<T> {
     next: string | null;
 }
 
-export type Level = 'ok' | 'warning' | 'bad';
+export type AttentionKind = 'stopped' | 'account' | 'agent' | 'window' | 'question' | 'denied' | 'blocking' | 'pick' | 'review' | 'budget' | 'breaker' | 'close' | 'failed' | 'alert';
 
 export type State = 'draft' | 'waiting' | 'ready' | 'starting' | 'running' | 'held' | 'done' | 'failed' | 'canceled' | 'invalidated';
 
@@ -16,11 +16,13 @@ export type Reason = 'none' | 'first-in-order' | 'prerequisites' | 'executed' | 
 
 export type Phase = 'starting' | 'working' | 'waiting' | 'validating' | 'draining' | 'stopping';
 
+export type QuestionState = 'open' | 'answered' | 'withdrawn';
+
+export type Level = 'ok' | 'warning' | 'bad';
+
 export type LimiterState = 'open' | 'backoff' | 'probing' | 'ramping' | 'reserved' | 'off_hours' | 'closed';
 
 export type WindowName = 'five_hour' | 'weekly';
-
-export type QuestionState = 'open' | 'answered' | 'withdrawn';
 
 export type OnBudget = 'hold' | 'stop';
 
@@ -97,94 +99,6 @@ export interface Agent {
     hours: Hours | null;
     /** several launches in a row failed: nothing is given to it before */
     closed_until: number | null;
-}
-
-/** a setting */
-export interface Setting {
-    /** its name */
-    key: string;
-    /** its value in force */
-    value: unknown | null;
-    /** what `auto` stands for */
-    resolved?: unknown;
-    /** where the value comes from */
-    origin: string | null;
-}
-
-/** something that a kernel may allow */
-export interface Feature {
-    /** its name */
-    name: string;
-    /** it is allowed */
-    there: boolean;
-    /** what the daemon does without it */
-    instead: string | null;
-    /** how to get it */
-    fix: string | null;
-}
-
-/** a check */
-export interface Check {
-    /** its name */
-    name: string;
-    /** nothing has to be put right */
-    ok: boolean;
-    /** `warning`: to be known; `bad`: to be put right */
-    level: Level;
-    /** what was found */
-    text: string;
-    /** what to do */
-    fix: string | null;
-}
-
-/** the active daemon */
-export interface ActiveDaemon {
-    /** host and process */
-    who: string | null;
-    /** where it can be reached */
-    addresses: string[];
-}
-
-/** something that happened */
-export interface Event {
-    /** its number */
-    seq: number;
-    /** when */
-    at: number;
-    /** what */
-    kind: string;
-    /** to which task */
-    task: string | null;
-    /** to which run of it */
-    attempt: number | null;
-    /** more, by kind (docs/events.md) */
-    data: Record<string, unknown>;
-}
-
-/** how many tasks wait */
-export interface Queue {
-    /** how many wait */
-    depth: number;
-    /** by kind */
-    depths: Record<string, number>;
-    /** `queue.soft`; null: no limit */
-    soft: number | null;
-    /** `queue.hard` */
-    hard: number | null;
-    /** while more than `soft` wait */
-    warning: string | null;
-}
-
-/** waiting tasks that the same gate stops first */
-export interface GateCount {
-    /** the gate */
-    gate: string;
-    /** how many */
-    count: number;
-    /** up to three from the front of the queue */
-    examples: string[];
-    /** the reason of the first of these */
-    why: string | null;
 }
 
 /** which step a task is at, and why */
@@ -337,6 +251,220 @@ export interface Task {
     run: LiveRun | null;
     /** of one that has ended or waits for review; null: not known, or no worktree */
     changes: Changes | null;
+}
+
+/** a question that a run asked */
+export interface Question {
+    /** the task that asks */
+    task: string;
+    /** the attempt that asked */
+    attempt: number;
+    /** the agent of the task; null: a command */
+    agent: string | null;
+    /** the question */
+    question: string;
+    /** the allowed answers; empty: any text */
+    choices: string[];
+    /** the answer after the deadline */
+    default: string | null;
+    /** when it was asked */
+    asked_at: number;
+    /** when the default is used, or the task fails without one */
+    deadline: number | null;
+    /** `withdrawn`: the task went on without an answer */
+    state: QuestionState;
+    /** the answer */
+    answer: string | null;
+    /** who answered; `deadline`: the default was used; `link`: by a link */
+    by: string | null;
+    /** when it was answered */
+    answered_at: number | null;
+}
+
+/** a candidate of a task with `best_of` */
+export interface Candidate {
+    /** its id */
+    id: string;
+    /** its agent */
+    agent: string | null;
+    /** its state */
+    state: State;
+    /** why it is held */
+    hold: Hold | null;
+    /** how many runs it has had */
+    attempt: number;
+    /** tokens that its runs have used */
+    tokens: number;
+    /** what its runs have cost; null: its agent does not report it */
+    usd: number | null;
+    /** its branch; null: it has not run */
+    branch: string | null;
+    /** files that it has changed; null: not known yet */
+    files: number | null;
+    /** lines added */
+    insertions: number | null;
+    /** lines removed */
+    deletions: number | null;
+    /** `task.diff` can show what it changed */
+    has_diff: boolean;
+    /** it is the pick */
+    picked: boolean;
+    /** `passed`: it is done; `failed`: a check of its last run has failed; null: neither. Not in `task.show` */
+    checks?: string | null;
+    /** why its last run failed. Not in `task.show` */
+    message?: string | null;
+}
+
+/** the candidates of a task, side by side */
+export interface BestOf {
+    /** the task */
+    task: string;
+    /** the task whose agent picks; null: a person does */
+    chooser: string | null;
+    /** the pick */
+    picked: string | null;
+    /** who has picked it; `checks`: it was the only one that is done */
+    by: string | null;
+    /** why it was picked */
+    reason: string | null;
+    /** when it was picked */
+    picked_at: number | null;
+    /** why the last pick could not be merged */
+    refused: string | null;
+    /** tokens that all candidates and the chooser have used */
+    tokens: number;
+    /** what they have cost, as far as it is known */
+    usd: number;
+    /** in the order in which they were added */
+    candidates: Candidate[];
+}
+
+/** a budget with which it goes on: twice what it has, or has used, as parameters of `task.budget` */
+export interface RaisedBudget {
+    /** of all its runs; null: this limit was not reached */
+    tokens: number | null;
+    /** the same in dollars */
+    usd: number | null;
+    /** of one run */
+    run_tokens: number | null;
+    /** the same in dollars */
+    run_usd: number | null;
+    /** of a project, or of all: the setting that `config.set` changes */
+    setting: string | null;
+    /** its new value */
+    value: number | null;
+}
+
+/** something that waits for a person */
+export interface Attention {
+    /** names the item as long as it is there */
+    key: string;
+    /** why it needs a person */
+    kind: AttentionKind;
+    /** the account, agent, project or the like that it is about, if it is not a task */
+    name: string | null;
+    /** why it is here: of a failure its last error, of a review the final message */
+    text: string | null;
+    /** since when */
+    since: number | null;
+    /** how many tasks wait for it; up to 1,000 are counted */
+    blocks: number;
+    /** its task */
+    task: Task | null;
+    /** what it asks */
+    question: Question | null;
+    /** of one that waits for a pick: its candidates */
+    best_of: BestOf | null;
+    /** of one that has used up its budget */
+    raise: RaisedBudget | null;
+}
+
+/** a setting */
+export interface Setting {
+    /** its name */
+    key: string;
+    /** its value in force */
+    value: unknown | null;
+    /** what `auto` stands for */
+    resolved?: unknown;
+    /** where the value comes from */
+    origin: string | null;
+}
+
+/** something that a kernel may allow */
+export interface Feature {
+    /** its name */
+    name: string;
+    /** it is allowed */
+    there: boolean;
+    /** what the daemon does without it */
+    instead: string | null;
+    /** how to get it */
+    fix: string | null;
+}
+
+/** a check */
+export interface Check {
+    /** its name */
+    name: string;
+    /** nothing has to be put right */
+    ok: boolean;
+    /** `warning`: to be known; `bad`: to be put right */
+    level: Level;
+    /** what was found */
+    text: string;
+    /** what to do */
+    fix: string | null;
+}
+
+/** the active daemon */
+export interface ActiveDaemon {
+    /** host and process */
+    who: string | null;
+    /** where it can be reached */
+    addresses: string[];
+}
+
+/** something that happened */
+export interface Event {
+    /** its number */
+    seq: number;
+    /** when */
+    at: number;
+    /** what */
+    kind: string;
+    /** to which task */
+    task: string | null;
+    /** to which run of it */
+    attempt: number | null;
+    /** more, by kind (docs/events.md) */
+    data: Record<string, unknown>;
+}
+
+/** how many tasks wait */
+export interface Queue {
+    /** how many wait */
+    depth: number;
+    /** by kind */
+    depths: Record<string, number>;
+    /** `queue.soft`; null: no limit */
+    soft: number | null;
+    /** `queue.hard` */
+    hard: number | null;
+    /** while more than `soft` wait */
+    warning: string | null;
+}
+
+/** waiting tasks that the same gate stops first */
+export interface GateCount {
+    /** the gate */
+    gate: string;
+    /** how many */
+    count: number;
+    /** up to three from the front of the queue */
+    examples: string[];
+    /** the reason of the first of these */
+    why: string | null;
 }
 
 /** a task that runs */
@@ -583,6 +711,8 @@ export interface Status {
     blocked_dependencies: number;
     /** questions of runs without an answer */
     questions: number;
+    /** what waits for a person (`attention.list`) */
+    attention: number;
     /** the queue */
     queue: Queue;
     /** waiting tasks by the first gate that stops them */
@@ -797,34 +927,6 @@ export interface MessagePage {
 export interface Posted {
     /** its id */
     msg_id: string;
-}
-
-/** a question that a run asked */
-export interface Question {
-    /** the task that asks */
-    task: string;
-    /** the attempt that asked */
-    attempt: number;
-    /** the agent of the task; null: a command */
-    agent: string | null;
-    /** the question */
-    question: string;
-    /** the allowed answers; empty: any text */
-    choices: string[];
-    /** the answer after the deadline */
-    default: string | null;
-    /** when it was asked */
-    asked_at: number;
-    /** when the default is used, or the task fails without one */
-    deadline: number | null;
-    /** `withdrawn`: the task went on without an answer */
-    state: QuestionState;
-    /** the answer */
-    answer: string | null;
-    /** who answered; `deadline`: the default was used; `link`: by a link */
-    by: string | null;
-    /** when it was answered */
-    answered_at: number | null;
 }
 
 /** a question without an answer */
@@ -1059,64 +1161,6 @@ export interface Changed {
     tasks: ChangedTask[];
     /** why it has no effect */
     warning?: string;
-}
-
-/** a candidate of a task with `best_of` */
-export interface Candidate {
-    /** its id */
-    id: string;
-    /** its agent */
-    agent: string | null;
-    /** its state */
-    state: State;
-    /** why it is held */
-    hold: Hold | null;
-    /** how many runs it has had */
-    attempt: number;
-    /** tokens that its runs have used */
-    tokens: number;
-    /** what its runs have cost; null: its agent does not report it */
-    usd: number | null;
-    /** its branch; null: it has not run */
-    branch: string | null;
-    /** files that it has changed; null: not known yet */
-    files: number | null;
-    /** lines added */
-    insertions: number | null;
-    /** lines removed */
-    deletions: number | null;
-    /** `task.diff` can show what it changed */
-    has_diff: boolean;
-    /** it is the pick */
-    picked: boolean;
-    /** `passed`: it is done; `failed`: a check of its last run has failed; null: neither. Not in `task.show` */
-    checks?: string | null;
-    /** why its last run failed. Not in `task.show` */
-    message?: string | null;
-}
-
-/** the candidates of a task, side by side */
-export interface BestOf {
-    /** the task */
-    task: string;
-    /** the task whose agent picks; null: a person does */
-    chooser: string | null;
-    /** the pick */
-    picked: string | null;
-    /** who has picked it; `checks`: it was the only one that is done */
-    by: string | null;
-    /** why it was picked */
-    reason: string | null;
-    /** when it was picked */
-    picked_at: number | null;
-    /** why the last pick could not be merged */
-    refused: string | null;
-    /** tokens that all candidates and the chooser have used */
-    tokens: number;
-    /** what they have cost, as far as it is known */
-    usd: number;
-    /** in the order in which they were added */
-    candidates: Candidate[];
 }
 
 /** a file that differs */
@@ -1571,6 +1615,24 @@ export interface AgentList {
     items: Agent[];
     /** the cursor of the next page; null after the last */
     next: string | null;
+}
+
+/** POST /v1/attention/dismiss */
+export interface AttentionDismiss {
+    /** how many of them were not so before */
+    changed: number;
+    /** whether they are dismissed now */
+    dismissed: boolean;
+}
+
+/** GET /v1/attention */
+export interface AttentionList {
+    /** how many there are */
+    total: number;
+    /** how many of each kind */
+    counts: Record<AttentionKind, number>;
+    /** the worst of them */
+    items: Attention[];
 }
 
 /** GET /v1/config/{key} */
@@ -2065,6 +2127,16 @@ export interface TaskMerge {
 export interface TaskRuns {
     /** this page */
     items: Run[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
+/** GET /v1/selection */
+export interface TaskSelect {
+    /** the tasks */
+    ids: string[];
+    /** what can be done to each of them */
+    actions: string[];
     /** the cursor of the next page; null after the last */
     next: string | null;
 }

@@ -533,7 +533,7 @@ function Spec({ task }: { task: TaskFull }) {
                     close={() => setEdits(false)}
                 />
             ) : raw || (!prompt && !argv) ? (
-                <pre class="box foreign" dir="ltr">
+                <pre class="box foreign" dir="ltr" tabIndex={0}>
                     {visible(
                         JSON.stringify(
                             { ...task.spec, ...(task.context ? { context: task.context } : {}) },
@@ -547,7 +547,7 @@ function Spec({ task }: { task: TaskFull }) {
                     {visible(prompt)}
                 </div>
             ) : (
-                <pre class="box foreign" dir="ltr">
+                <pre class="box foreign" dir="ltr" tabIndex={0}>
                     {visible(
                         (argv ?? [])
                             .map((word) =>
