@@ -3,6 +3,7 @@ import { browse, done, finish } from './kit.mjs';
 import { edit } from './test_edit.mjs';
 import { hostile } from './test_hostile.mjs';
 import { live } from './test_live.mjs';
+import { logs } from './test_logs.mjs';
 import { looks } from './test_looks.mjs';
 import { many } from './test_many.mjs';
 import { served } from './test_served.mjs';
@@ -27,6 +28,7 @@ try {
     await views(world, night);
     await live(world, night);
     await hostile(world);
+    await logs(world);
     await served(world);
     await sessions();
     await news();

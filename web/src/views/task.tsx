@@ -10,7 +10,7 @@ import { Candidates } from '../parts/best_of';
 import { Budget } from '../parts/budget';
 import { Changes } from '../parts/diff';
 import { editKey, EditPrompt, FollowUpForm } from '../parts/edit';
-import { Log } from '../parts/log';
+import { Log, type LogPlace } from '../parts/log';
 import { Mark } from '../parts/mark';
 import { draftKey, QuestionCard } from '../parts/question';
 import {
@@ -659,7 +659,7 @@ function runsOf(t: TaskFull, fresh: Task | undefined): Run[] {
 }
 
 function streamsOf(t: TaskFull, run: Run | undefined, doing?: string | null): string[] {
-    const streams = ['out', 'err'];
+    const streams = ['all', 'out', 'err'];
     if (Array.isArray(t.spec.checks) && t.spec.checks.length > 0) streams.push('check');
     if (run && hasPrepared(run, doing)) streams.push('prepare');
     return streams;
@@ -720,6 +720,20 @@ function Head({
     );
 }
 
+/** The attempt and the line of its log that the address names. */
+function placeOf(): { attempt: number | null; place: LogPlace } {
+    const { part, query } = route.value;
+    const line = /^log\/([0-9]{1,9})$/.exec(part);
+    return {
+        attempt: line ? Number(query.get('attempt')) || null : null,
+        place: {
+            stream: (line && query.get('stream')) || 'all',
+            raw: !!line && query.get('raw') === '1',
+            line: line ? Number(line[1]) : 0,
+        },
+    };
+}
+
 /** Whether the reasons say more than the state. */
 function explains(why: TaskWhy, t: TaskFull): boolean {
     if (LIVE.has(t.state)) return false;
@@ -731,7 +745,7 @@ export function TaskView() {
     const [chosen, choose] = useState<number | null>(null);
     const { task, why, tick, again } = useTask(id);
     const events = useEvents(id, tick);
-    useEffect(() => choose(null), [id]);
+    useEffect(() => choose(null), [id, route.value.part]);
     const t = task.data;
     if (!t)
         return (
@@ -745,7 +759,8 @@ export function TaskView() {
         );
     const fresh = status.value?.running.find((one) => one.id === id);
     const runs = runsOf(t, fresh);
-    const attempt = chosen ?? runs[0]?.attempt ?? null;
+    const { attempt: linked, place } = placeOf();
+    const attempt = chosen ?? linked ?? runs[0]?.attempt ?? null;
     const run = runs.find((one) => one.attempt === attempt);
     const live = LIVE.has(t.state) && !!run && !run.ended_at;
     const overBudget = t.hold === 'budget' && t.state === 'held';
@@ -769,6 +784,7 @@ export function TaskView() {
                                 attempt={attempt}
                                 live={live}
                                 streams={streamsOf(t, run, live ? fresh?.run?.doing : null)}
+                                place={place}
                             />
                         </Section>
                     )}

@@ -1,0 +1,54 @@
+// styled.tsx: a line of a terminal, with its colours as styles. Everything else in it is text.
+import { parts } from '../logtext';
+import { type Look, plain, PLAIN, type Run, runs, styleOf } from '../sgr';
+import { visible } from '../text';
+
+/** A text with what was searched for. */
+export function Marked({ text, wanted }: { text: string; wanted: string }) {
+    if (!wanted) return <>{visible(text)}</>;
+    return (
+        <>
+            {parts(text, wanted).map((part, n) =>
+                part.hit ? <mark key={n}>{visible(part.text)}</mark> : visible(part.text),
+            )}
+        </>
+    );
+}
+
+function StyledRun({ run, wanted, codes }: { run: Run; wanted: string; codes: boolean }) {
+    if (run.code) return codes ? <i class="code">{visible(run.text)}</i> : null;
+    const style = styleOf(run.look);
+    const text = <Marked text={run.text} wanted={wanted} />;
+    return style ? (
+        <span class={style.class} style={style.style}>
+            {text}
+        </span>
+    ) : (
+        text
+    );
+}
+
+export function Styled({
+    text,
+    from = PLAIN,
+    wanted = '',
+    codes = false,
+}: {
+    text: string;
+    from?: Look;
+    wanted?: string;
+    /** Show the codes, too. */
+    codes?: boolean;
+}) {
+    // What was searched for may be in two colours: then it is marked, and has none.
+    const across = wanted && text.includes('\u001b') && !codes ? plain(text) : '';
+    if (across.toLowerCase().includes(wanted.toLowerCase()) && across)
+        return <Marked text={across} wanted={wanted} />;
+    return (
+        <>
+            {runs(text, from).runs.map((run, n) => (
+                <StyledRun key={n} run={run} wanted={wanted} codes={codes} />
+            ))}
+        </>
+    );
+}
