@@ -83,11 +83,13 @@ async function askRule(id: string): Promise<string | null> {
     return (await ask(`Allow ${id}?`, visible(text), 'Allow')) === null ? null : denied.allow;
 }
 
-export async function act(action: Action, ids: string[]): Promise<boolean> {
+/** `given`: what a person has written already; then nothing is asked. */
+export async function act(action: Action, ids: string[], given?: string): Promise<boolean> {
     if (ids.length === 0) return false;
     const what = ids.length === 1 ? ids[0] : `${ids.length} tasks`;
     const body: Record<string, unknown> = { tasks: ids, ...action.body };
-    if (action.confirm) {
+    if (given) body.reason = given;
+    if (action.confirm && given === undefined) {
         const answer = await ask(
             `${action.label} ${what}?`,
             action.confirm,

@@ -1,7 +1,7 @@
 // styled.tsx: a line of a terminal, with its colours as styles. Everything else in it is text.
 import { parts } from '../logtext';
 import { type Look, plain, PLAIN, type Run, runs, styleOf } from '../sgr';
-import { visible } from '../text';
+import { line, visible } from '../text';
 
 /** A text with what was searched for. */
 export function Marked({ text, wanted }: { text: string; wanted: string }) {
@@ -28,6 +28,9 @@ function StyledRun({ run, wanted, codes }: { run: Run; wanted: string; codes: bo
     );
 }
 
+// eslint-disable-next-line no-control-regex
+const whole = (text: string): string => text.replace(/\u001b(?:\[[0-9;:?]*)?$/, '');
+
 export function Styled({
     text,
     from = PLAIN,
@@ -50,5 +53,15 @@ export function Styled({
                 <StyledRun key={n} run={run} wanted={wanted} codes={codes} />
             ))}
         </>
+    );
+}
+
+/** The last line of a run, on one line. It may be cut inside a code. */
+export function LastLine({ of: text }: { of: string | null | undefined }) {
+    const one = (text ?? '').replace(/[\n\t]+/g, ' ');
+    return (
+        <span class="foreign mono" dir="auto">
+            {one.includes('\u001b') ? <Styled text={whole(one)} /> : line(one)}
+        </span>
     );
 }

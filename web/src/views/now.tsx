@@ -9,6 +9,7 @@ import { AmountBar, unknownRuns } from '../parts/amount';
 import { Inbox } from '../parts/inbox';
 import { Mark } from '../parts/mark';
 import { Ago, Countdown, Elapsed, Empty, Meter, Problem, Section, Text, Tid } from '../parts/small';
+import { LastLine } from '../parts/styled';
 import { Windows } from '../parts/windows';
 import { href } from '../route';
 import {
@@ -162,7 +163,7 @@ function Running({ s }: { s: Status }) {
                                         {task.run?.lends_to ? (
                                             <Lends to={task.run.lends_to} />
                                         ) : (
-                                            <Text of={lastLine} class="mono" />
+                                            <LastLine of={lastLine} />
                                         )}
                                     </p>
                                     {task.run?.instead_of && (
