@@ -11,6 +11,7 @@ import { sessions } from './test_session.mjs';
 import { news } from './test_news.mjs';
 import { parts } from './test_parts.mjs';
 import { questions } from './test_questions.mjs';
+import { reviews } from './test_review.mjs';
 import { schedules } from './test_schedules.mjs';
 import { views } from './test_views.mjs';
 import { World } from './world.mjs';
@@ -34,6 +35,7 @@ try {
     await news();
     await questions();
     await edit();
+    await reviews();
     await schedules();
     await many(world);
     code = finish();

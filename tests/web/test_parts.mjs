@@ -10,7 +10,7 @@ async function load() {
     const { build } = createRequire(path.join(web, 'package.json'))('esbuild');
     const made = await build({
         stdin: {
-            contents: `export { LogText, parts as hits } from './logtext'; export { runs, readable, contrast, styleOf, PLAIN } from './sgr'; export { visible, span, short, money } from './text';
+            contents: `export { LogText, parts as hits } from './logtext'; export { parts as filesOf, rowsOf } from './patch'; export { feedback } from './review'; export { runs, readable, contrast, styleOf, PLAIN } from './sgr'; export { visible, span, short, money } from './text';
                 export { layout } from './graph/layout'; export { NODE_W, NODE_H } from './graph/size'; export { readEvents } from './events';`,
             resolveDir: path.join(web, 'src'),
         },
@@ -167,6 +167,34 @@ export async function parts() {
                 .join(''),
             'x'.repeat(500),
             'its text',
+        );
+    });
+
+    await check('a patch has the lines of its files, with both numbers', async () => {
+        const patch =
+            'diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -3,3 +3,3 @@ int f(void)\n same\n' +
+            '-return old_value;\n+return new_value;\n--- not a head\n+++ nor this\n\\ No newline at end of file\n' +
+            'diff --git a/y b/y\nnew file mode 100644\n@@ -0,0 +1 @@\n+diff --git is text\n';
+        const { filesOf, rowsOf } = modules;
+        const files = filesOf(patch);
+        equal(files.length, 2, 'files');
+        equal(
+            rowsOf(files[0])
+                .map((row) => `${row.kind} ${row.old ?? ''}/${row.new ?? ''} ${row.text}`)
+                .join('; '),
+            'hunk 3/3 int f(void); same 3/3 same; removed 4/ return old_value;; added /4 return new_value;; ' +
+                'removed 5/ -- not a head; added /5 ++ nor this; note / No newline at end of file',
+            'lines',
+        );
+        const [, , removed, added] = rowsOf(files[0]);
+        equal(removed.text.slice(...removed.mark), 'old_value', 'the word that is gone');
+        equal(added.text.slice(...added.mark), 'new_value', 'the word that is new');
+        equal(
+            rowsOf(files[1])
+                .map((row) => row.text)
+                .join('; '),
+            'new file mode 100644; ; diff --git is text',
+            'lines of the other file',
         );
     });
 

@@ -104,7 +104,10 @@ export class LogText {
         if (this.skipped.delete(stream)) return;
         const line = this.open.get(stream) ?? this.begin(stream);
         if (line.text.endsWith('\r')) line.text = line.text.slice(0, -1);
-        if (line.text.includes('\u001b')) this.look.set(stream, runs(line.text, line.from).after);
+        // What was cut may have ended a look.
+        if (line.cut > 0) this.look.delete(stream);
+        else if (line.text.includes('\u001b'))
+            this.look.set(stream, runs(line.text, line.from).after);
         this.open.delete(stream);
     }
 

@@ -34,7 +34,7 @@ function differing(a: string, b: string): [[number, number], [number, number]] |
     while (from > 0 && isWord(a, from - 1) && (isWord(a, from) || isWord(b, from))) from--;
     while (end > 0 && isWord(a, a.length - end) && isWord(a, a.length - end - 1)) end--;
     // Lines that have little in common are no change of words.
-    if ((from + end) * 3 < Math.max(a.length, b.length)) return null;
+    if ((from + end) * 4 < Math.max(a.length, b.length)) return null;
     return [
         [from, a.length - end],
         [from, b.length - end],

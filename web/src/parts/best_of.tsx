@@ -6,8 +6,8 @@ import { wantStatus } from '../live';
 import { href } from '../route';
 import { count, line, money, short } from '../text';
 import type { BestOf, Candidate, TaskDiff, TaskFull } from '../types';
-import { parts, rowsOf } from '../patch';
-import { DiffRows } from './diff_rows';
+import { parts } from '../patch';
+import { Patch } from './diff';
 import { Mark } from './mark';
 import { Problem, Section, Text } from './small';
 import { say } from './toast';
@@ -24,7 +24,7 @@ function CandidateDiff({ of: candidate }: { of: Candidate }) {
             {diff.data?.files.map((file, n) => (
                 <div key={file.path}>
                     <p class="mono">{line(file.path)}</p>
-                    <DiffRows rows={rowsOf(patches[n] ?? [])} name={file.path} />
+                    <Patch lines={patches[n]} name={file.path} />
                 </div>
             ))}
         </>

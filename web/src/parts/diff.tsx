@@ -31,6 +31,17 @@ export function FileName({ file }: { file: DiffFile }) {
     );
 }
 
+export function Patch({ lines, name }: { lines: string[] | undefined; name: string }) {
+    return lines ? (
+        <DiffRows rows={rowsOf(lines)} name={name} />
+    ) : (
+        <p class="faint">
+            The change is too large to be shown here: <code class="command">sluice diff</code> and
+            git have it.
+        </p>
+    );
+}
+
 function File({
     file,
     lines,
@@ -52,13 +63,8 @@ function File({
             {open &&
                 (loading ? (
                     <div class="loading" aria-busy="true" />
-                ) : lines ? (
-                    <DiffRows rows={rowsOf(lines)} name={file.path} />
                 ) : (
-                    <p class="faint">
-                        The change is too large to be shown here:{' '}
-                        <code class="command">sluice diff</code> and git have it.
-                    </p>
+                    <Patch lines={lines} name={file.path} />
                 ))}
         </li>
     );

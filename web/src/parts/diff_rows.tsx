@@ -43,20 +43,16 @@ function Row({
     row,
     index,
     actions,
-    name,
 }: {
     row: DiffRow;
     index: number;
     actions: RowActions | undefined;
-    name: string;
 }) {
     const canChoose = actions && row.kind !== 'hunk' && row.kind !== 'note';
     const here = actions?.at === index;
-    const number = row.new ?? row.old;
     const numbers = (
         <>
-            <span>{row.old ?? ''}</span>
-            <span>{row.new ?? ''}</span>
+            <span>{row.old ?? ''}</span> <span>{row.new ?? ''}</span>
         </>
     );
     if (row.kind === 'hunk' || row.kind === 'note')
@@ -80,7 +76,7 @@ function Row({
                     <button
                         class="diff-n"
                         tabIndex={here ? 0 : -1}
-                        aria-label={`comment on line ${number} of ${name}`}
+                        title="comment on this line"
                         onClick={() => actions.choose(index)}
                     >
                         {numbers}
@@ -115,7 +111,8 @@ function Block({
         const el = box.current;
         if (!el) return;
         const observer = new IntersectionObserver(
-            ([entry]) => {
+            (entries) => {
+                const entry = entries[entries.length - 1]; // the others are older
                 if (!entry) return;
                 if (!entry.isIntersecting && el.offsetHeight > 0) height.current = el.offsetHeight;
                 setNear(entry.isIntersecting);
@@ -155,13 +152,7 @@ export function DiffRows({
             >
                 {() =>
                     some.map((row, n) => (
-                        <Row
-                            key={first + n}
-                            row={row}
-                            index={first + n}
-                            actions={actions}
-                            name={called}
-                        />
+                        <Row key={first + n} row={row} index={first + n} actions={actions} />
                     ))
                 }
             </Block>,

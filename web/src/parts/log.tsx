@@ -10,7 +10,7 @@ import type { LogItem, LogLine, LogText } from '../logtext';
 import { href } from '../route';
 import { count, many } from '../text';
 import { Blocks } from './blocks';
-import { Styled } from './styled';
+import { Styled, withoutHalf } from './styled';
 import { Entry } from './talk';
 import { say } from './toast';
 
@@ -37,7 +37,12 @@ export interface LogPlace {
 function Line({ line, wanted, codes }: { line: LogLine; wanted: string; codes: boolean }) {
     return (
         <span class="foreign" dir="ltr">
-            <Styled text={line.text} from={line.from} wanted={wanted} codes={codes} />
+            <Styled
+                text={line.cut > 0 ? withoutHalf(line.text) : line.text}
+                from={line.from}
+                wanted={wanted}
+                codes={codes}
+            />
             {line.cut > 0 && <i class="code"> … {count(line.cut)} more characters in this line</i>}
         </span>
     );
@@ -194,11 +199,22 @@ function Search({
     );
 }
 
-function Foot({ log, missing, live }: { log: LogText; missing: number; live: boolean }) {
+/** It reads a signal, so it is drawn again only for other values: numbers, not the log that grows. */
+function Foot({
+    size,
+    hasEntries,
+    missing,
+    live,
+}: {
+    size: number;
+    hasEntries: boolean;
+    missing: number;
+    live: boolean;
+}) {
     const lost = connection.value === 'lost';
     return (
         <p class="log-foot faint num">
-            {log.hasEntries ? `${count(log.size)} entries and lines` : many(log.size, 'line')}
+            {hasEntries ? `${count(size)} entries and lines` : many(size, 'line')}
             {missing > 0 ? `; the first ${many(missing, 'byte')} are not shown` : ''}
             {live ? (lost ? '; goes on when the daemon is back' : '; goes on') : ''}
         </p>
@@ -445,7 +461,12 @@ export function Log({
                     reveal={hits.row ?? (isChosen ? place.line - 1 - log.dropped : null)}
                 />
             )}
-            <Foot log={log} missing={reading.missing} live={live} />
+            <Foot
+                size={log.size}
+                hasEntries={log.hasEntries}
+                missing={reading.missing}
+                live={live}
+            />
         </div>
     );
 }

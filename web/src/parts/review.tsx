@@ -88,6 +88,10 @@ function placeOf(file: DiffFile, row: DiffRow): Pick<Comment, 'path' | 'side' | 
 
 /* --- files -------------------------------------------------------------------------------------- */
 
+/** A file that was added or removed has nothing around. */
+const isComplete = (rows: DiffRow[]): boolean =>
+    rows.some((row) => row.kind === 'note' && /^(?:new|deleted) file/.test(row.text));
+
 /** The rows of a file: from the patch of all of them, or its own with more around, or when that one was cut. */
 function useRows(task: TaskFull, iteration: number, file: DiffFile, lines: string[] | undefined) {
     const [step, setStep] = useState(0);
@@ -162,7 +166,7 @@ function File(props: FileProps) {
                 <button class="quiet diff-file" aria-expanded={!folded} onClick={fold}>
                     <FileName file={file} />
                 </button>
-                {!folded && more && !file.binary && rows && (
+                {!folded && more && !file.binary && rows && !isComplete(rows) && (
                     <button class="quiet" onClick={more} title="show more unchanged lines (e)">
                         {step === 0 ? 'more around' : 'all lines'}
                     </button>
@@ -270,11 +274,17 @@ function nextRow(known: Known[], from: Place | null, by: number, changes: boolea
 }
 
 function useCursor(known: { current: Known[] }, unfold: (file: number) => void) {
-    const [at, setAt] = useState<Place | null>(null);
+    const [at, draw] = useState<Place | null>(null);
     const [writes, setWrites] = useState(false);
+    // Keys may come faster than the page is drawn.
+    const now = useRef<Place | null>(null);
+    const set = (to: Place) => {
+        now.current = to;
+        draw(to);
+    };
     const move = (to: Place | null) => {
         if (!to) return;
-        setAt(to);
+        set(to);
         setWrites(false);
     };
     useEffect(() => {
@@ -287,10 +297,10 @@ function useCursor(known: { current: Known[] }, unfold: (file: number) => void) 
         if (file < 0 || file >= known.current.length) return;
         unfold(file);
         setWrites(false);
-        setAt(nextRow(known.current, { file, row: -1 }, 1, true) ?? { file, row: 0 });
+        set(nextRow(known.current, { file, row: -1 }, 1, true) ?? { file, row: 0 });
         document.querySelectorAll('.review-file')[file]?.scrollIntoView({ block: 'start' });
     };
-    return { at, writes, move, openFile, set: setAt, setWrites };
+    return { at, now, writes, move, openFile, set, setWrites };
 }
 
 function useReviewKeys(
@@ -298,9 +308,11 @@ function useReviewKeys(
     cursor: ReturnType<typeof useCursor>,
     fold: (file: number) => void,
 ): void {
-    const { at, move, openFile, setWrites } = cursor;
-    const step = (by: number, changes: boolean) => move(nextRow(known.current, at, by, changes));
+    const { now, move, openFile, setWrites } = cursor;
+    const step = (by: number, changes: boolean) =>
+        move(nextRow(known.current, now.current, by, changes));
     useKeys((key) => {
+        const at = now.current;
         if (key === 'j') step(1, false);
         else if (key === 'k') step(-1, false);
         else if (key === 'J') step(1, true);

@@ -28,8 +28,9 @@ function StyledRun({ run, wanted, codes }: { run: Run; wanted: string; codes: bo
     );
 }
 
+/** Without the code in which a text was cut. */
 // eslint-disable-next-line no-control-regex
-const whole = (text: string): string => text.replace(/\u001b(?:\[[0-9;:?]*)?$/, '');
+export const withoutHalf = (text: string): string => text.replace(/\u001b(?:\[[0-9;:?]*)?$/, '');
 
 export function Styled({
     text,
@@ -61,7 +62,7 @@ export function LastLine({ of: text }: { of: string | null | undefined }) {
     const one = (text ?? '').replace(/[\n\t]+/g, ' ');
     return (
         <span class="foreign mono" dir="auto">
-            {one.includes('\u001b') ? <Styled text={whole(one)} /> : line(one)}
+            {one.includes('\u001b') ? <Styled text={withoutHalf(one)} /> : line(one)}
         </span>
     );
 }

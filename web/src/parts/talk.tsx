@@ -6,7 +6,7 @@ import type { LogEntry } from '../logtext';
 import { count, line } from '../text';
 import { Marked } from './styled';
 
-const LONG = 600;
+const LONG = 320;
 
 function Long({ text, wanted, open }: { text: string; wanted: string; open: boolean }) {
     const [whole, setWhole] = useState(false);
