@@ -401,10 +401,9 @@ static void put_call(struct transcript *t, const char *tool, const char *argumen
     agent_set_line(name, sizeof(name), tool);
     if (t->has_entries) {
         strbuf_printf(&call, "%s%s", argument, rest);
-        put_entry(t, &(struct entry){ .kind = "call",
-                                      .tool = name,
-                                      .text = strbuf_text(&call),
-                                      .size = call.length });
+        put_entry(
+            t, &(struct entry){
+                   .kind = "call", .tool = name, .text = strbuf_text(&call), .size = call.length });
         return;
     }
     strbuf_printf(&call, "> %s%s%s%s", name, argument[0] ? ": " : "", argument, rest);
@@ -429,12 +428,9 @@ void transcript_call_of(struct transcript *t, const struct json_value *tool) {
 }
 
 void transcript_result(struct transcript *t, const char *text, bool is_cut, bool is_error) {
-    const struct layout head = { is_error ? STYLE_FAILED : STYLE_FAINT,
-                                 "    ",
-                                 HEAD_LINES,
-                                 HEAD_COLUMNS,
-                                 is_error,
-                                 "result" };
+    const struct layout head = {
+        is_error ? STYLE_FAILED : STYLE_FAINT, "    ", HEAD_LINES, HEAD_COLUMNS, is_error, "result"
+    };
     put_text(t, &head, text, strlen(text), is_cut);
 }
 

@@ -60,8 +60,8 @@ struct transcript {
     struct json_scan *scan;
     struct json_want *wants; /* the family's, with other sizes in TRANSCRIPT_BRIEF */
     bool is_coloured;
-    bool has_entries;  /* TRANSCRIPT_ENTRIES */
-    size_t result_max; /* bytes that are kept of a result that comes in parts, and of thoughts */
+    bool has_entries;   /* TRANSCRIPT_ENTRIES */
+    size_t result_max;  /* bytes that are kept of a result that comes in parts, and of thoughts */
     struct strbuf *out; /* while feeding */
 
     /* Lines. */
@@ -70,7 +70,7 @@ struct transcript {
     size_t blank_count;
     struct sanitizer sanitizer;
     uint64_t text_size;
-    bool has_text; /* the last line was text */
+    bool has_text;     /* the last line was text */
     bool is_text_open; /* of entries: the next text belongs to the same line */
     bool has_event, is_event;
     bool at_json_line; /* at the start of a continuation line of an object */

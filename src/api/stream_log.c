@@ -300,8 +300,8 @@ static void send_bytes(struct log_stream *log, const struct log_source *source, 
 
 static void send_cut(struct log_stream *log, struct log_source *source) {
     char line[80];
-    int length = snprintf(line, sizeof(line), "\n[... %" PRIu64 " bytes were cut here ...]\n",
-                          source->cut);
+    int length =
+        snprintf(line, sizeof(line), "\n[... %" PRIu64 " bytes were cut here ...]\n", source->cut);
     send_bytes(log, source, line, (size_t)length);
     source->cut = 0;
 }

@@ -139,7 +139,7 @@ enum op_log_format {
     OP_LOG_RAW,
     OP_LOG_TEXT,    /* events of agents as a transcript */
     OP_LOG_ENTRIES, /* one JSON object per line: entries of a transcript, and pieces of other output */
-    OP_LOG_PIECES,  /* the same, without transcript */
+    OP_LOG_PIECES, /* the same, without transcript */
 };
 
 struct op_call {

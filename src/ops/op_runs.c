@@ -320,8 +320,10 @@ const struct op op_run_list = {
 
 static const char *const streams[] = { "out", "err", "check", "prepare", "all", NULL };
 
-static const char *const formats[] = { [OP_LOG_RAW] = "raw",         [OP_LOG_TEXT] = "text",
-                                       [OP_LOG_ENTRIES] = "entries", [OP_LOG_PIECES] = "pieces",
+static const char *const formats[] = { [OP_LOG_RAW] = "raw",
+                                       [OP_LOG_TEXT] = "text",
+                                       [OP_LOG_ENTRIES] = "entries",
+                                       [OP_LOG_PIECES] = "pieces",
                                        NULL };
 
 static int run_log(struct op_call *call) {
@@ -393,24 +395,31 @@ static int run_log(struct op_call *call) {
 
 const struct op op_task_log = {
     OP("task.log", "GET", "/v1/tasks/{id}/log", "read what a run printed"),
-    .text = "The bytes as they were printed, `application/octet-stream`; secrets of the run are "
-            "replaced by the same number of bytes. `X-Sluice-Attempt` and `X-Sluice-Offset` say "
-            "what they are; adding their number to the offset is where to go on. The middle of a "
-            "long log may be gone; a line says how many bytes were cut there. `X-Sluice-Adapter` "
-            "names the agent whose events the output is, if it is one. With `format=text` these "
-            "events come as a transcript, `text/plain`: what the agent says, each tool call with "
-            "its main argument and the first lines of its result, without control characters. "
-            "Other output is the same in both formats. `offset` and `tail` count bytes of the log; "
-            "a transcript begins with the next complete line. `stream=all` is output and errors in the "
-            "order in which they were written, as far as the run has recorded it: writes that follow each "
-            "other within milliseconds may come as output first. With `format=entries` and `pieces` the "
-            "answer is `application/x-ndjson`, one JSON object per line. A piece of a stream is "
-            "`{\"stream\": \"err\", \"offset\": 512, \"text\": \"...\"}`; `offset` is where to go on in this "
-            "stream. An entry of a transcript has a `kind`: `say`, `think`, `prompt`, `call`, `result`, "
-            "`note`, or `text` (a line that is no event), and its `text`. A call has its `tool`, the main "
-            "argument as `text`, and `arguments`. A call and its results have the same `id`, if the agent "
-            "gives one. `cut` (the text is longer), `failed`, `nested` (of a subagent) and `continues` "
-            "(the entry before) are only there if they are true.",
+    .text =
+        "The bytes as they were printed, `application/octet-stream`; secrets of the run are "
+        "replaced by the same number of bytes. `X-Sluice-Attempt` and `X-Sluice-Offset` say "
+        "what they are; adding their number to the offset is where to go on. The middle of a "
+        "long log may be gone; a line says how many bytes were cut there. `X-Sluice-Adapter` "
+        "names the agent whose events the output is, if it is one. With `format=text` these "
+        "events come as a transcript, `text/plain`: what the agent says, each tool call with "
+        "its main argument and the first lines of its result, without control characters. "
+        "Other output is the same in both formats. `offset` and `tail` count bytes of the log; "
+        "a transcript begins with the next complete line. `stream=all` is output and errors in the "
+        "order in which they were written, as far as the run has recorded it: writes that follow "
+        "each "
+        "other within milliseconds may come as output first. With `format=entries` and `pieces` "
+        "the "
+        "answer is `application/x-ndjson`, one JSON object per line. A piece of a stream is "
+        "`{\"stream\": \"err\", \"offset\": 512, \"text\": \"...\"}`; `offset` is where to go on "
+        "in this "
+        "stream. An entry of a transcript has a `kind`: `say`, `think`, `prompt`, `call`, "
+        "`result`, "
+        "`note`, or `text` (a line that is no event), and its `text`. A call has its `tool`, the "
+        "main "
+        "argument as `text`, and `arguments`. A call and its results have the same `id`, if the "
+        "agent "
+        "gives one. `cut` (the text is longer), `failed`, `nested` (of a subagent) and `continues` "
+        "(the entry before) are only there if they are true.",
     .params = PARAMS(
         OP_PARAM_ID,
         PARAM(NUMBER, QUERY, "attempt", .text = "which run; the last when not given", .min = 1,
@@ -421,15 +430,17 @@ const struct op op_task_log = {
               .choices = streams),
         PARAM(NUMBER, QUERY, "offset", .text = "bytes to leave out at the beginning"),
         PARAM(NUMBER, QUERY, "err_offset",
-              .text = "with `stream=all`: bytes of the errors to leave out; `offset` is that of the "
-                      "output"),
+              .text =
+                  "with `stream=all`: bytes of the errors to leave out; `offset` is that of the "
+                  "output"),
         PARAM(NUMBER, QUERY, "tail", .text = "only so many bytes of the end"),
         PARAM(BOOLEAN, QUERY, "follow", .text = "go on until the run has ended"),
-        PARAM(TEXT, QUERY, "format",
-              .text =
-                  "`raw` (the default): the bytes. `text`: what an agent says and does, for people. "
-                  "`entries`: the same as objects. `pieces`: the bytes as objects",
-              .choices = formats)),
+        PARAM(
+            TEXT, QUERY, "format",
+            .text =
+                "`raw` (the default): the bytes. `text`: what an agent says and does, for people. "
+                "`entries`: the same as objects. `pieces`: the bytes as objects",
+            .choices = formats)),
     OP_READS(READ, SUBTREE, run_log),
     .answer = OP_ANSWER_LOG,
 };

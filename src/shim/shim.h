@@ -45,7 +45,7 @@ struct shim_log {
 
 /* In which order the two logs of a command grew, for RUN_ORDER_NAME; src/shim/logs.c. */
 struct log_order {
-    int fd; /* 0: nothing was recorded yet; -1: nothing more is recorded */
+    int fd;                /* 0: nothing was recorded yet; -1: nothing more is recorded */
     uint64_t out, err;     /* sizes when last looked at */
     uint64_t recorded_err; /* of the last line that was written */
     size_t size;           /* of the file */

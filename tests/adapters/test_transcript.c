@@ -2,8 +2,8 @@
  *
  * tests/fixtures/transcripts/AGENT.txt has the transcript of each recording in tests/fixtures/agents.
  * `test_adapters_transcript --write` writes them again: read the difference before you commit it. */
-#include <stdlib.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/transcript.h"
@@ -182,34 +182,40 @@ static void expect_entries(const char *agent, const char *input, const char *exp
 TEST(entries_have_their_kind_their_call_and_all_arguments) {
     expect_entries(
         "claude",
-        "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"I look.\\nNow.\"},"
+        "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"I "
+        "look.\\nNow.\"},"
         "{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Edit\",\"input\":{\"file_path\":\"a.c\","
         "\"old_string\":\"x\\ny\"}}]}}\n"
-        "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t1\","
+        "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":"
+        "\"t1\","
         "\"content\":\"no \\u001b[31msuch\\u001b[0m file\",\"is_error\":true}]}}\n"
         "{\"type\":\"assistant\",\"parent_tool_use_id\":\"t1\",\"message\":{\"content\":[{\"type\":"
         "\"text\",\"text\":\"inside\"}]}}\n"
         "not an event\n",
         "{\"kind\":\"say\",\"text\":\"I look.\\nNow.\"}\n"
-        "{\"kind\":\"call\",\"tool\":\"Edit\",\"text\":\"a.c\",\"arguments\":{\"file_path\":\"a.c\","
+        "{\"kind\":\"call\",\"tool\":\"Edit\",\"text\":\"a.c\",\"arguments\":{\"file_path\":\"a."
+        "c\","
         "\"old_string\":\"x\\ny\"},\"id\":\"t1\"}\n"
         "{\"kind\":\"result\",\"text\":\"no such file\",\"id\":\"t1\",\"failed\":true}\n"
         "{\"kind\":\"say\",\"text\":\"inside\",\"nested\":true}\n"
         "{\"kind\":\"text\",\"text\":\"not an event\"}\n");
     expect_entries(
         "codex",
-        "{\"type\":\"item.started\",\"item\":{\"id\":\"i1\",\"type\":\"command_execution\",\"command\":"
+        "{\"type\":\"item.started\",\"item\":{\"id\":\"i1\",\"type\":\"command_execution\","
+        "\"command\":"
         "\"bash -lc ls\"}}\n"
-        "{\"type\":\"item.completed\",\"item\":{\"id\":\"i1\",\"type\":\"command_execution\",\"command\":"
+        "{\"type\":\"item.completed\",\"item\":{\"id\":\"i1\",\"type\":\"command_execution\","
+        "\"command\":"
         "\"bash -lc ls\",\"aggregated_output\":\"a\\nb\\n\",\"exit_code\":1}}\n",
         "{\"kind\":\"call\",\"tool\":\"shell\",\"text\":\"ls\",\"id\":\"i1\"}\n"
         "{\"kind\":\"result\",\"text\":\"a\\nb\",\"id\":\"i1\"}\n"
         "{\"kind\":\"result\",\"text\":\"exit code 1\",\"id\":\"i1\",\"failed\":true}\n");
-    expect_entries("gemini",
-                   "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"one \",\"delta\":true}\n"
-                   "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"two\",\"delta\":true}\n",
-                   "{\"kind\":\"say\",\"text\":\"one \"}\n"
-                   "{\"kind\":\"say\",\"text\":\"two\",\"continues\":true}\n");
+    expect_entries(
+        "gemini",
+        "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"one \",\"delta\":true}\n"
+        "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"two\",\"delta\":true}\n",
+        "{\"kind\":\"say\",\"text\":\"one \"}\n"
+        "{\"kind\":\"say\",\"text\":\"two\",\"continues\":true}\n");
 }
 
 static void check_entries(const char *agent, const char *scene, const struct strbuf *output,

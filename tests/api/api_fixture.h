@@ -14,11 +14,11 @@
 
 #include <cmocka.h>
 
-#include "ops/op.h"
 #include "api/server.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
 #include "harness/scratch.h"
+#include "ops/op.h"
 
 struct api {
     char folder[SCRATCH_PATH];

@@ -123,9 +123,8 @@ static int run_log(struct op_call *call) {
     call->log.follow = fake.log_follow;
     call->log.format = fake.log_format;
     if (fake.log_is_merged)
-        call->log.order =
-            xasprintf("%.*sorder", (int)(strrchr(fake.log_path, '/') + 1 - fake.log_path),
-                      fake.log_path);
+        call->log.order = xasprintf(
+            "%.*sorder", (int)(strrchr(fake.log_path, '/') + 1 - fake.log_path), fake.log_path);
     call->log.tail = fake.log_tail;
     call->log.task = 1;
     call->log.attempt = 2;

@@ -325,9 +325,10 @@ TEST(pieces_say_whose_they_are_and_where_to_go_on) {
     API(api);
     append(api, "out.log", "a\0\x1b[31m\xff\n", 9);
     append_text(api, "err.log", "no\n");
-    read_merged(api, OP_LOG_PIECES, 0,
-                "{\"stream\":\"out\",\"offset\":9,\"text\":\"a\xe2\x90\x80\\u001b[31m\xef\xbf\xbd\\n\"}\n"
-                "{\"stream\":\"err\",\"offset\":3,\"text\":\"no\\n\"}\n");
+    read_merged(
+        api, OP_LOG_PIECES, 0,
+        "{\"stream\":\"out\",\"offset\":9,\"text\":\"a\xe2\x90\x80\\u001b[31m\xef\xbf\xbd\\n\"}\n"
+        "{\"stream\":\"err\",\"offset\":3,\"text\":\"no\\n\"}\n");
 }
 
 TEST(merged_streams_are_followed) {

@@ -5,9 +5,9 @@
 
 #include "base/env_text.h"
 #include "base/hash.h"
-#include "engine/runs.h"
 #include "engine/live_run.h"
 #include "engine/run_token.h"
+#include "engine/runs.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
 #include "os/random.h"
