@@ -223,6 +223,7 @@ static void read_order(struct log_stream *log, const char *path) {
 
 /* Leaves out the beginning of both, in their order. */
 static void skip_all_but(struct log_stream *log, uint64_t tail) {
+    assert(log->moments && log->moment_count > 0);
     const struct log_moment *now = &log->moments[log->moment_count - 1];
     uint64_t all = now->sizes[0] + now->sizes[1], left = all > tail ? all - tail : 0;
     for (; left > 0 && log->moment < log->moment_count; log->moment++)
@@ -545,10 +546,11 @@ void log_begin(struct exchange *exchange, struct op_call *call) {
         exchange_begin_stream(exchange, "application/json", NULL, &log->stream);
         return;
     }
-    if (log->source_count > 1)
+    if (log->source_count > 1) {
         read_order(log, call->log.order);
-    if (call->log.tail > 0)
-        skip_all_but(log, call->log.tail);
+        if (call->log.tail > 0)
+            skip_all_but(log, call->log.tail);
+    }
     begin_transcript(log, call);
     begin_answer(log, call);
 }

@@ -326,6 +326,25 @@ static const char *const formats[] = { [OP_LOG_RAW] = "raw",
                                        [OP_LOG_PIECES] = "pieces",
                                        NULL };
 
+/* The front end finds where a tail of both begins. */
+static void set_merged(struct op_call *call, task_id task, uint32_t attempt) {
+    _cleanup_(strbuf_finish) struct strbuf order = STRBUF_INIT;
+    engine_run_order(call->engine, task, attempt, &order);
+    call->log.order = strbuf_take(&order);
+    call->log.err_offset = (uint64_t)op_number(call, "err_offset", 0);
+    call->log.tail = (uint64_t)op_number(call, "tail", 0);
+}
+
+static int check_offsets(struct op_call *call, bool is_merged) {
+    if (op_json(call, "offset") && op_json(call, "tail"))
+        return op_fail(call, -EINVAL, "'offset' and 'tail' cannot be used together");
+    if (op_json(call, "err_offset") && op_json(call, "tail"))
+        return op_fail(call, -EINVAL, "'err_offset' and 'tail' cannot be used together");
+    if (op_json(call, "err_offset") && !is_merged)
+        return op_fail(call, -EINVAL, "'err_offset' needs 'stream' to be 'all'");
+    return 0;
+}
+
 static int run_log(struct op_call *call) {
     task_id task = op_task(call);
     struct task_view t;
@@ -337,10 +356,10 @@ static int run_log(struct op_call *call) {
                        attempt < 1 ? "task '%s' has not run yet"
                                    : "task '%s' has had no such attempt",
                        utf8_quote(op_text(call, "id")).text);
-    if (op_json(call, "offset") && op_json(call, "tail"))
-        return op_fail(call, -EINVAL, "'offset' and 'tail' cannot be used together");
     const char *stream = op_text(call, "stream");
     bool is_merged = stream && strcmp(stream, "all") == 0;
+    if (check_offsets(call, is_merged) < 0)
+        return call->err.code;
     stream = stream && !is_merged ? stream : "out";
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     engine_run_folder(call->engine, task, (uint32_t)attempt, &path);
@@ -367,21 +386,12 @@ static int run_log(struct op_call *call) {
         return op_fail(call, -ENOENT,
                        "there is no log of attempt %" PRId64 " of task '%s' (any more)", attempt,
                        utf8_quote(op_text(call, "id")).text);
-    if (op_json(call, "err_offset") && !is_merged)
-        return op_fail(call, -EINVAL, "'err_offset' needs 'stream' to be 'all'");
-    if (op_json(call, "err_offset") && op_json(call, "tail"))
-        return op_fail(call, -EINVAL, "'err_offset' and 'tail' cannot be used together");
     int64_t size = there ? st.st_size : 0, tail = op_number(call, "tail", size);
     call->log.path = strbuf_take(&path);
     call->log.offset =
         (uint64_t)op_number(call, "offset", tail < size && !is_merged ? size - tail : 0);
-    if (is_merged) {
-        _cleanup_(strbuf_finish) struct strbuf order = STRBUF_INIT;
-        engine_run_order(call->engine, task, (uint32_t)attempt, &order);
-        call->log.order = strbuf_take(&order);
-    }
-    call->log.err_offset = (uint64_t)op_number(call, "err_offset", 0);
-    call->log.tail = is_merged ? (uint64_t)op_number(call, "tail", 0) : 0;
+    if (is_merged)
+        set_merged(call, task, (uint32_t)attempt);
     call->log.follow = op_flag(call, "follow");
     call->log.task = task;
     call->log.attempt = (uint32_t)attempt;

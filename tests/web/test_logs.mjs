@@ -135,10 +135,10 @@ export async function logs(world) {
         });
         await world.state(id, 'running');
         const page = await open(world, '#/now');
-        const said = page.locator('.rows.running li', { hasText: id }).locator('.said');
-        await said.getByText('all green now').waitFor();
-        equal(await said.innerText(), 'all green now', 'the line');
-        equal(await said.locator('.sgr-ink').innerText(), 'all green', 'what is green');
+        const lastLine = page.locator('.rows.running li', { hasText: id }).locator('.said');
+        await lastLine.getByText('all green now').waitFor();
+        equal(await lastLine.innerText(), 'all green now', 'the line');
+        equal(await lastLine.locator('.sgr-ink').innerText(), 'all green', 'what is green');
         end.open();
         await world.state(id, 'done');
     });
@@ -382,7 +382,7 @@ export async function logs(world) {
             await page.getByRole('button', { name: 'wrap' }).click();
             await drawn(page);
             await page.getByPlaceholder('search the log').fill('xxxx');
-            await page.getByText('1', { exact: true }).waitFor();
+            await page.locator('.log-search').getByText('1', { exact: true }).waitFor();
             await to(page, '#/now');
         },
     );

@@ -46,18 +46,19 @@ async function reviewable(world, env = {}) {
 }
 
 const file = (page, name) => page.locator(`.review-file[aria-label="${name}"]`);
-const sentence = (world, id) =>
+const rejection = (world, id) =>
     world.until('the rejection is an event', async () => {
         const { items } = await world.api('GET', `/v1/events?task=${id}&limit=100`);
         return items.find((event) => event.kind === 'task.rejected')?.data.reason;
     });
 
 export async function reviews() {
-    let world;
+    let started;
+    const home = async () => (started ??= await World.start({ config: repository }));
     await check(
         'review: the change comes first, with its files and both line numbers',
         async () => {
-            world = await World.start({ config: repository });
+            const world = await home();
             const id = await reviewable(world);
             const page = await open(world, `#/task/${id}`);
             await page.locator('.review-file .diff-line').first().waitFor();
@@ -119,6 +120,7 @@ export async function reviews() {
     await check(
         'review: comments on lines are the feedback of a rejection, and outlive a reload',
         async () => {
+            const world = await home();
             const id = await reviewable(world);
             const page = await open(world, `#/task/${id}`);
             const on = (name, words) =>
@@ -147,7 +149,7 @@ export async function reviews() {
             );
             await accessible(page, 'dialog');
             await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
-            equal(await sentence(world, id), wanted, 'the feedback');
+            equal(await rejection(world, id), wanted, 'the feedback');
             await world.until('the next iteration', async () => {
                 const task = await world.api('GET', `/v1/tasks/${id}`);
                 return task.iteration === 2 && task.state === 'held';
@@ -158,6 +160,7 @@ export async function reviews() {
     );
 
     await check('review: it is done by keys alone', async () => {
+        const world = await home();
         const id = await reviewable(world);
         const page = await open(world, `#/task/${id}`);
         await page.locator('.review-file .diff-line').first().waitFor();
@@ -175,6 +178,7 @@ export async function reviews() {
             document.querySelector('.diff-line.here')?.textContent.includes('line fifty'),
         );
         await page.keyboard.press('c');
+        await page.locator('.review-comment textarea:focus').waitFor();
         await page.keyboard.type('Not a word, please.');
         await page.keyboard.press('Control+Enter');
         await page.keyboard.press('T');
@@ -187,7 +191,7 @@ export async function reviews() {
         await dialog.getByRole('textbox').waitFor();
         await page.keyboard.press('Control+Enter');
         equal(
-            await sentence(world, id),
+            await rejection(world, id),
             'src/parser.c:50\n> line fifty of parser\nNot a word, please.',
             'the feedback',
         );
@@ -199,6 +203,7 @@ export async function reviews() {
     });
 
     await check('review: a phone comments and rejects by touch', async () => {
+        const world = await home();
         const id = await reviewable(world);
         const page = await open(world, `#/task/${id}`, { width: 360, height: 740 });
         const number = file(page, 'README.md').locator('.diff-line.diff-added button');
@@ -209,10 +214,11 @@ export async function reviews() {
         equal(wide, 0, 'the page is wider than the screen by');
         await page.getByRole('button', { name: 'Reject with 1 comment' }).click();
         await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
-        ok((await sentence(world, id)).includes('README.md:1\n'), 'the feedback');
+        ok((await rejection(world, id)).includes('README.md:1\n'), 'the feedback');
     });
 
     await check('review: a change of 60,000 lines is read in parts', async () => {
+        const world = await home();
         const id = await reviewable(world, { HUGE: '1' });
         const page = await open(world, `#/task/${id}`);
         const began = Date.now();

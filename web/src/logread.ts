@@ -69,7 +69,7 @@ export class Reading {
             : { offset: offsets[this.choice.stream] ?? 0 };
     }
 
-    /** The new log takes the place of the old one. */
+    /** Shows the new log instead of the old one. */
     private changeOver(): void {
         if (this.next) this.log = this.next;
         this.next = null;

@@ -26,7 +26,7 @@ const STREAMS: Record<string, string> = {
     prepare: 'preparation',
 };
 
-/** Which log is shown, and which line of it is chosen; in the address, so that it can be sent to somebody. */
+/** Which log is shown, and which line of it is chosen; in the address, so that it can be shared. */
 export interface LogPlace {
     stream: string;
     raw: boolean;

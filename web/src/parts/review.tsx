@@ -1,6 +1,6 @@
 // review.tsx: the change of a task that waits for review: its files, their lines, and comments on these. By keys, too: j k lines,
 // J K changes, ] [ files, c a comment, z folds, e shows more around; A, R and T decide (review_verdict.tsx).
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../api';
 import { useKeys } from '../keys';
 import { useLoad } from '../load';
@@ -33,7 +33,7 @@ function CommentForm({
     close: () => void;
 }) {
     const box = useRef<HTMLTextAreaElement>(null);
-    useEffect(() => box.current?.focus(), []);
+    useLayoutEffect(() => box.current?.focus(), []);
     return (
         <div class="review-comment">
             <textarea
