@@ -1,5 +1,5 @@
 // review_verdict.tsx: what becomes of a change that waits for review: approved, rejected with the comments, or taken over.
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, ACTIONS, possible } from '../actions';
 import { scope } from '../api';
 import { useKeys } from '../keys';
@@ -22,7 +22,7 @@ function Rejection({
 }) {
     const [reason, setReason] = useState(text);
     const box = useRef<HTMLTextAreaElement>(null);
-    useLayoutEffect(() => box.current?.focus(), []);
+    useEffect(() => box.current?.focus(), []);
     return (
         <Dialog title={`Reject ${visible(task.id)}?`} onClose={close} wide>
             <form
