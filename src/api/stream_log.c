@@ -194,6 +194,7 @@ static bool read_size(const char **at, const char *end, char separator, uint64_t
 }
 
 static void add_moment(struct log_stream *log, const uint64_t sizes[2]) {
+    assert(log->moments);
     const struct log_moment *last =
         log->moment_count > 0 ? &log->moments[log->moment_count - 1] : NULL;
     if (!last || (sizes[0] >= last->sizes[0] && sizes[1] >= last->sizes[1]))
