@@ -28,6 +28,10 @@ bool engine_ended_line(const struct engine *engine, task_id task, uint32_t attem
  * NULL: a plain command, or no longer known. */
 const char *engine_run_adapter(const struct engine *engine, task_id task, uint32_t attempt);
 
+/* The path of the file with the order of its output and errors (rundir/rundir.h). */
+void engine_run_order(const struct engine *engine, task_id task, uint32_t attempt,
+                      struct strbuf *out);
+
 /* --- agents in one folder --------------------------------------------------------------------- */
 
 /* Detects agents that work in the same folder at the same time. */

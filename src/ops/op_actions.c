@@ -566,7 +566,7 @@ static int run(struct op_call *call) {
 #define TASKS_ONLY     (PARAMS(OP_PARAM_TASKS))
 #define VERDICT_PARAMS                                                                             \
     TASKS_AND(                                                                                     \
-        PARAM(TEXT, BODY, "reason", .min = 1, .max = 10000,                                        \
+        PARAM(TEXT, BODY, "reason", .min = 1, .max = FOLLOW_UP_MAX, .lines = true,                 \
               .text = "why; what is rejected finds it in the feedback of its next iteration"))
 
 #define OWN_AGENT_PARAM                                                                            \

@@ -129,12 +129,18 @@ function undoOf(action: Action, got: Changed, before: Task[]): Undo | undefined 
     };
 }
 
-/** `before`: the tasks as they are, as far as they are known. */
-export async function act(action: Action, ids: string[], before: Task[] = []): Promise<boolean> {
+/** `before`: the tasks as they are, as far as they are known. `given`: what a person has written already; then nothing is asked. */
+export async function act(
+    action: Action,
+    ids: string[],
+    before: Task[] = [],
+    given?: string,
+): Promise<boolean> {
     if (ids.length === 0) return false;
     const what = ids.length === 1 ? ids[0] : `${ids.length} tasks`;
     const body: Record<string, unknown> = { ...action.body };
-    if (action.confirm) {
+    if (given) body.reason = given;
+    if (action.confirm && given === undefined) {
         const answer = await ask(
             `${action.label} ${what}?`,
             action.confirm,

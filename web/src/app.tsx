@@ -210,6 +210,12 @@ const HELP: [string, string][] = [
     ['x', 'choose a task (board)'],
     ['u', 'undo the last step'],
     ['f', 'follow the log (task)'],
+    ['w', 'wrap long lines of the log (task)'],
+    ['/ n N', 'search the log, next and previous hit (task)'],
+    ['j k J K', 'next and previous line, change (review)'],
+    ['] [', 'next, previous file (review)'],
+    ['c e z', 'comment, more around, fold the file (review)'],
+    ['A R T', 'approve, reject, take over (review)'],
     ...VIEWS.map((view): [string, string] => [`g ${view.key}`, view.label]),
     ['?', 'these keys'],
 ];

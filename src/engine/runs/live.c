@@ -93,7 +93,8 @@ static bool put_last(const char *text, size_t size, struct strbuf *out) {
     size_t begin = size;
     while (begin > 0 && text[begin - 1] != '\n' && text[begin - 1] != '\r')
         begin--;
-    while (begin < size && (unsigned char)text[begin] <= ' ')
+    /* A color at the beginning stays: without its escape the rest of the code would be text. */
+    while (begin < size && (unsigned char)text[begin] <= ' ' && text[begin] != '\x1b')
         begin++;
     size -= begin;
     for (size_t i = 0; i < size && i < SHOWN_MAX; i++)

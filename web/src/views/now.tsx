@@ -10,6 +10,7 @@ import { Finished } from '../parts/finished';
 import { Mark } from '../parts/mark';
 import { Needs } from '../parts/needs';
 import { Countdown, Elapsed, Empty, Meter, Problem, Section, Text, Tid } from '../parts/small';
+import { LastLine } from '../parts/styled';
 import { Windows } from '../parts/windows';
 import { href } from '../route';
 import {
@@ -132,7 +133,7 @@ function Running({ s }: { s: Status }) {
                                         {task.run?.lends_to ? (
                                             <Lends to={task.run.lends_to} />
                                         ) : (
-                                            <Text of={lastLine} class="mono" />
+                                            <LastLine of={lastLine} />
                                         )}
                                     </p>
                                     {task.run?.instead_of && (
