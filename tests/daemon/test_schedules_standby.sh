@@ -37,7 +37,7 @@ rule 'the active daemon fires' fires
 
 # The one that was killed comes back as a standby.
 for killed in "$home" "$b" "$home"; do
-    (SLUICE_HOME=$killed && daemon=$(pid_of_daemon) && kill -9 "$daemon" && is_gone "$daemon")
+    (export SLUICE_HOME="$killed" && daemon=$(pid_of_daemon) && kill -9 "$daemon" && is_gone "$daemon")
     rule 'the standby goes on with the schedules' fires
     SLUICE_HOME=$killed "$SLUICE" up >/dev/null 2>&1
 done

@@ -142,7 +142,7 @@ static void forward_checkout(struct job *job, const char *named) {
     repository_checkout_finish(&checkout);
 }
 
-#define LISTS_MAX 20
+#define LISTS_MAX  20
 #define LIST_PAUSE 100 /* ms */
 
 static void list_checkouts(struct job *job);
