@@ -151,7 +151,7 @@ async function phone(page) {
 }
 
 async function zones(world, page) {
-    const zone = page.getByLabel('time zone');
+    const zone = page.getByLabel('show times in');
     await to(page, '#/timeline?rows=task');
     await page.getByRole('button', { name: 'as a table' }).click();
     const began = page.locator('.run-table tbody tr').first().locator('td').nth(4);

@@ -173,6 +173,7 @@ export async function logs(world) {
         }
         await page.getByRole('button', { name: 'errors', exact: true }).click();
         await line(page, 'one').waitFor({ state: 'detached' });
+        await line(page, 'five').waitFor(); // the other stream is fetched
         equal((await shown(page)).join(' '), 'two five', 'the errors alone');
     });
 

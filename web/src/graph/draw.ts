@@ -319,9 +319,10 @@ export class Screen {
         moving: boolean,
     ): boolean {
         const ctx = canvas.getContext('2d');
-        if (!ctx) return true;
-        const ratio = devicePixelRatio || 1;
         const { clientWidth: w, clientHeight: h } = canvas;
+        // A canvas without an area cannot be copied from.
+        if (!ctx || w === 0 || h === 0) return true;
+        const ratio = devicePixelRatio || 1;
         const size = `${w} ${h} ${ratio}`;
         if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(h * ratio)) {
             canvas.width = Math.round(w * ratio);

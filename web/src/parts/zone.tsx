@@ -15,7 +15,7 @@ export function ZoneChoice() {
         <label class="zone">
             <span aria-hidden="true">◷</span>
             <select
-                aria-label="time zone"
+                aria-label="show times in"
                 title={`times are in ${zone()}`}
                 value={choice}
                 onChange={(event) => choose(event.currentTarget.value)}
