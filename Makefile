@@ -19,7 +19,7 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
+.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench soak sim fuzz demo example docs install dist deb test-deb clean todo help
 
 all: build
 
@@ -32,7 +32,7 @@ build: ## compile into build/ (BUILD=folder for another place)
 
 # Where a browser cannot be had, setup says so, and the test of the dashboard counts as failed.
 test: build ## build and run every test; T=name for one
-	@$(if $(if $(T),$(filter web,$(T)),web),scripts/setup --web || :)
+	@$(if $(if $(T),$(filter web web_firefox,$(T)),web),scripts/setup --web || :)
 	@SLUICE_TEST_WEB=required scripts/run-tests --again "$(again)" $(BUILD) $(T)
 
 test-repeat: build ## all tests N=10 times in a row, the last BUSY=3 with every processor kept busy; failures by test
@@ -52,9 +52,10 @@ test-mcp: build ## the MCP server against the conformance suite and the Inspecto
 	@scripts/setup --agents
 	@scripts/test-mcp $(BUILD) $(T)
 
-test-web: build ## the dashboard in Chromium with a real daemon; T=word for some, UPDATE=1 accepts how it looks
+test-web: build ## the dashboard in Chromium and Firefox with a real daemon; BROWSER=one, T=word for some, UPDATE=1 accepts how it looks
 	@scripts/setup --web
-	@SLUICE_TEST_WEB=required scripts/test-web $(BUILD) $(T)
+	@for browser in $(or $(filter chromium firefox,$(BROWSER)),chromium firefox); do \
+	 SLUICE_TEST_BROWSER=$$browser SLUICE_TEST_WEB=required scripts/test-web $(BUILD) $(T) || exit 1; done
 
 test-postgres: ## the state in PostgreSQL: a real server, broken connections, kills, the daemon's tests on it; T=name for one
 	@scripts/setup --postgres
@@ -128,6 +129,18 @@ docs: build ## write the generated documents and pictures again
 install: build ## install the programs and their manual pages (DESTDIR, PREFIX)
 	@$(if $(PREFIX),meson configure $(BUILD) -Dprefix=$(PREFIX))
 	@meson install -C $(BUILD)
+
+dist: ## the source archive of a release, in build-dist
+	@scripts/setup --page
+	@scripts/dist
+
+deb: ## the Debian package, in build-dist, checked with lintian
+	@scripts/setup --deb
+	@scripts/deb
+
+test-deb: ## the package in a minimal Debian: install, upgrade with live runs, downgrade, removal, purge; needs root
+	@scripts/setup --deb --fresh
+	@scripts/test-deb $(BUILD)
 
 todo: ## debts written down in the code
 	@grep -rnE 'TODO\([a-z]+\):' src tests bench scripts || echo "none"

@@ -81,6 +81,7 @@ static void print_row(uint32_t tasks, uint32_t projects, uint32_t classes, struc
 void bench_decisions(void) {
     static const uint32_t sizes[] = { 1000, 10000, 100000, 1000000 };
     static const uint32_t projects[] = { 1, 100, 1000 };
+    static const double most_us[] = { 0, 1, 2 };
     printf("\nDecisions (default preset: fair share, overdue, priority, score)\n");
     printf("%9s %9s %8s   %11s   %11s   %s\n", "ready", "projects", "classes", "decision", "facts",
            "bytes/task");
@@ -96,14 +97,17 @@ void bench_decisions(void) {
         bench_goal(m.decision_us <= 2 * small.decision_us,
                    "%u projects: 1 M tasks cost %.2f x what 1 k cost (at most 2)", projects[p],
                    m.decision_us / small.decision_us);
-        if (projects[p] == 100)
-            bench_goal(m.decision_us <= 3,
-                       "100 projects, 1 M tasks: %.2f us a decision (at most 3)", m.decision_us);
+        if (projects[p] > 1)
+            bench_goal(m.decision_us <= most_us[p],
+                       "%u projects, 1 M tasks: %.2f us a decision (at most %g)", projects[p],
+                       m.decision_us, most_us[p]);
         bench_goal(m.bytes <= 200, "a waiting task costs %.0f bytes (at most 200)", m.bytes);
     }
     struct measured wide = measure(1000000, 100, 10000, 100000);
     print_row(1000000, 100, 10000, wide);
     printf("          (10,000 classes, 100,000 workspaces wished by one task in ten)\n");
+    bench_goal(wide.decision_us <= 3, "10,000 classes, 1 M tasks: %.2f us a decision (at most 3)",
+               wide.decision_us);
     print_row(1000000, 100, 400, measure_overdue(1000000, 100, 400));
     printf("          (everything overdue, one kind at its limit)\n");
     printf("\nA bare heap of 64-bit numbers, take the least and put one in: 1 k %.3f us, 1 M %.3f "

@@ -71,7 +71,7 @@ void bench_snapshot(const char *sluice) {
            size / 1000000, seconds, usage.ru_maxrss / 1024);
     bench_goal(code == 0 && seconds < 5, "the plan of 1 M tasks is printed in %.2f s (under 5)",
                seconds);
-    bench_goal(code == 0 && usage.ru_maxrss < 1024 * 1024, "it takes %ld MB (under 1,024)",
+    bench_goal(code == 0 && usage.ru_maxrss < 427 * 1024, "it takes %ld MB (under 427)",
                usage.ru_maxrss / 1024);
     unlink(input);
     unlink(output);

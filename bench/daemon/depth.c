@@ -116,7 +116,7 @@ void bench_depth(void) {
     struct depth few;
     printf("depth\n");
     depth_open(&few, 100);
-    measure(&few, 100000, 80, 1);
-    measure(&few, 1000000, 300, 3);
+    measure(&few, 100000, 50, 1);
+    measure(&few, 1000000, 150, 1);
     depth_close(&few);
 }

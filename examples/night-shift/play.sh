@@ -205,5 +205,10 @@ check 'nothing waits for you' [ "$(sluice questions --json | grep -c '"question"
     git -C shop rev-parse 'main^{tree}'
     sluice schedule show night --json | grep -o -e '"fired":[0-9]*' -e '"skipped":[0-9]*'
 } >"${NIGHT_RESULT:-result}"
-[ -z "$evening" ] || : >"$SLUICE_TEST_CLOCK/over"
+# A test restarts the daemon each time it is killed: wait until none runs and none is being restarted.
+is_down() {
+    sluice down >down.log 2>&1
+    ! ls "$SLUICE_TEST_CLOCK"/alive.* >/dev/null 2>&1
+}
+[ -z "$evening" ] || { : >"$SLUICE_TEST_CLOCK/over" && until_true is_down; }
 over

@@ -15,6 +15,7 @@
 #include "agent/transcript_internal.h"
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/json_write.h"
 #include "base/macros.h"
 #include "base/money.h"
 #include "base/utf8.h"
@@ -85,16 +86,21 @@ static void flush(struct transcript *t) {
     while (at < end) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
         const char *stop = line_end ? line_end + 1 : end;
-        if (t->is_nested)
-            strbuf_puts(t->out, "  | ");
-        strbuf_add(t->out, at, (size_t)(stop - at));
+        if (t->has_entries) {
+            strbuf_add(t->out, at, (size_t)(stop - at) - 1);
+            strbuf_puts(t->out, t->is_nested ? ",\"nested\":true}\n" : "}\n");
+        } else {
+            if (t->is_nested)
+                strbuf_puts(t->out, "  | ");
+            strbuf_add(t->out, at, (size_t)(stop - at));
+        }
         at = stop;
     }
     strbuf_clear(&t->draft);
 }
 
 static void end_piece(struct transcript *t) {
-    if (t->is_piece_open)
+    if (t->is_piece_open && !t->has_entries)
         strbuf_putc(&t->draft, '\n');
     t->is_piece_open = t->last_is_open = false;
 }
@@ -115,6 +121,73 @@ static void put_line(struct transcript *t, enum transcript_style style, const ch
         flush(t);
 }
 
+/* --- entries ---------------------------------------------------------------------------------- */
+
+/* A line of the draft is an object without its last brace: flush adds it. */
+struct entry {
+    const char *kind, *text, *tool;
+    size_t size; /* of the text */
+    bool is_cut, has_failed, continues;
+};
+
+static void put_member(struct strbuf *out, const char *key, const char *text, size_t size) {
+    _cleanup_(strbuf_finish) struct strbuf value = STRBUF_INIT;
+    struct json_writer w;
+    strbuf_add(&value, text, size);
+    strbuf_printf(out, ",\"%s\":", key);
+    json_write_init(&w, out, false);
+    json_write_string(&w, strbuf_text(&value));
+}
+
+static void put_entry(struct transcript *t, const struct entry *entry) {
+    struct strbuf *out = &t->draft;
+    end_piece(t);
+    strbuf_printf(out, "{\"kind\":\"%s\"", entry->kind);
+    if (entry->tool)
+        put_member(out, "tool", entry->tool, strlen(entry->tool));
+    put_member(out, "text", entry->text, entry->size);
+    if (entry->tool && t->all_arguments.length > 0)
+        strbuf_printf(out, ",\"arguments\":{%s}", strbuf_text(&t->all_arguments));
+    bool is_of_call = entry->tool || strcmp(entry->kind, "result") == 0;
+    if (is_of_call && t->call_id[0])
+        put_member(out, "id", t->call_id, strlen(t->call_id));
+    if (entry->is_cut)
+        strbuf_puts(out, ",\"cut\":true");
+    if (entry->has_failed)
+        strbuf_puts(out, ",\"failed\":true");
+    if (entry->continues)
+        strbuf_puts(out, ",\"continues\":true");
+    strbuf_putc(out, '\n');
+    if (out->length > DRAFT_MAX)
+        flush(t);
+}
+
+/* An argument of a call. Text of any kind: its lines stay. */
+static void keep_argument(struct transcript *t, const char *key, const struct json_value *value) {
+    _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT, name = STRBUF_INIT;
+    struct sanitizer sanitizer = SANITIZER_INIT;
+    struct json_writer w;
+    if (t->all_arguments.length > TRANSCRIPT_INSIDE)
+        return;
+    sanitizer_feed(&sanitizer, value->text, value->length, &safe);
+    sanitizer_finish(&sanitizer, &safe);
+    strbuf_puts(&safe, value->is_cut ? "..." : "");
+    sanitize_line(key, &name);
+    if (t->all_arguments.length > 0)
+        strbuf_putc(&t->all_arguments, ',');
+    json_write_init(&w, &t->all_arguments, false);
+    json_write_string(&w, strbuf_text(&name));
+    strbuf_putc(&t->all_arguments, ':');
+    json_write_init(&w, &t->all_arguments, false);
+    json_write_string(&w, strbuf_text(&safe));
+}
+
+void transcript_call_id(struct transcript *t, const struct json_value *id) {
+    t->call_id[0] = '\0';
+    if (id && json_value_has_text(id))
+        agent_set_line(t->call_id, sizeof(t->call_id), id->text);
+}
+
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* How a text is printed. `lines`, `columns`: limits; "..." replaces the rest. */
@@ -123,9 +196,10 @@ struct layout {
     const char *indent;
     size_t lines, columns;
     bool is_remembered;
+    const char *kind; /* of entries */
 };
 
-static const struct layout in_full = { STYLE_PLAIN, "", NO_LIMIT, NO_LIMIT, true };
+static const struct layout in_full = { STYLE_PLAIN, "", NO_LIMIT, NO_LIMIT, true, "say" };
 
 static void put_shortened(struct transcript *t, const struct layout *layout, const char *line,
                           size_t size) {
@@ -175,6 +249,14 @@ static void put_text(struct transcript *t, const struct layout *layout, const ch
         end--;
     while (at < end && *at == '\n')
         at++;
+    if (t->has_entries) {
+        put_entry(t, &(struct entry){ .kind = layout->kind,
+                                      .text = at,
+                                      .size = (size_t)(end - at),
+                                      .is_cut = is_cut,
+                                      .has_failed = layout->style == STYLE_FAILED });
+        return;
+    }
     for (size_t shown = 0; at < end && shown < layout->lines; shown++) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
         put_shortened(t, layout, at, (size_t)((line_end ? line_end : end) - at));
@@ -215,6 +297,15 @@ void transcript_say_piece(struct transcript *t, const struct json_value *text) {
     sanitizer_finish(&sanitizer, &t->scratch);
     if (t->scratch.length == 0)
         return;
+    if (t->has_entries) {
+        put_entry(t, &(struct entry){ .kind = "say",
+                                      .text = strbuf_text(&t->scratch),
+                                      .size = t->scratch.length,
+                                      .continues = t->is_piece_open });
+        t->is_piece_open = true;
+        t->last_text = 0;
+        return;
+    }
     strbuf_add(&t->draft, strbuf_text(&t->scratch), t->scratch.length);
     remember_piece(t, strbuf_text(&t->scratch), t->scratch.length);
     t->is_piece_open = t->scratch.text[t->scratch.length - 1] != '\n';
@@ -222,14 +313,15 @@ void transcript_say_piece(struct transcript *t, const struct json_value *text) {
 }
 
 void transcript_think(struct transcript *t, const struct json_value *text) {
-    static const struct layout thought = { STYLE_FAINT, "  ~ ", HEAD_LINES, HEAD_COLUMNS, true };
+    static const struct layout thought = { STYLE_FAINT,  "  ~ ", HEAD_LINES,
+                                           HEAD_COLUMNS, true,   "think" };
     if (json_value_has_text(text))
         put_text(t, &thought, text->text, text->length, text->is_cut);
 }
 
 void transcript_think_piece(struct transcript *t, const struct json_value *text) {
     end_piece(t);
-    if (t->thought.length < TRANSCRIPT_RESULT)
+    if (t->thought.length < t->result_max)
         strbuf_add(&t->thought, text->text, text->length);
     else
         t->thought_is_cut |= text->length > 0;
@@ -250,7 +342,8 @@ void transcript_close_line(struct transcript *t) {
 }
 
 void transcript_prompt(struct transcript *t, const struct json_value *text) {
-    static const struct layout prompt = { STYLE_FAINT, "< ", HEAD_LINES, HEAD_COLUMNS, false };
+    static const struct layout prompt = { STYLE_FAINT,  "< ",  HEAD_LINES,
+                                          HEAD_COLUMNS, false, "prompt" };
     if (json_value_has_text(text))
         put_text(t, &prompt, text->text, text->length, text->is_cut);
 }
@@ -270,11 +363,19 @@ static unsigned rank_of(const char *key) {
     return 1;
 }
 
+void transcript_forget_arguments(struct transcript *t) {
+    strbuf_clear(&t->all_arguments);
+    t->arguments[0] = '\0';
+    t->rank = 0;
+}
+
 void transcript_argument(struct transcript *t, const char *key, const struct json_value *value) {
     char line[HEAD_COLUMNS + 1] = "", name[64] = "";
     if (value->kind != SCAN_STRING && value->kind != SCAN_NUMBER)
         return;
     unsigned rank = rank_of(key);
+    if (t->has_entries)
+        keep_argument(t, key, value);
     agent_set_line(line, sizeof(line), value->text);
     if (!line[0] || rank < t->rank)
         return;
@@ -298,6 +399,13 @@ static void put_call(struct transcript *t, const char *tool, const char *argumen
     char name[128] = "tool";
     _cleanup_(strbuf_finish) struct strbuf call = STRBUF_INIT;
     agent_set_line(name, sizeof(name), tool);
+    if (t->has_entries) {
+        strbuf_printf(&call, "%s%s", argument, rest);
+        put_entry(
+            t, &(struct entry){
+                   .kind = "call", .tool = name, .text = strbuf_text(&call), .size = call.length });
+        return;
+    }
     strbuf_printf(&call, "> %s%s%s%s", name, argument[0] ? ": " : "", argument, rest);
     (void)remember(t, strbuf_text(&call), call.length);
     put_line(t, STYLE_TOOL, "", strbuf_text(&call), call.length);
@@ -312,8 +420,7 @@ void transcript_call_with(struct transcript *t, const char *tool, const char *ar
 
 void transcript_call(struct transcript *t, const char *tool) {
     put_call(t, tool, t->arguments, "");
-    t->arguments[0] = '\0';
-    t->rank = 0;
+    transcript_forget_arguments(t);
 }
 
 void transcript_call_of(struct transcript *t, const struct json_value *tool) {
@@ -321,8 +428,9 @@ void transcript_call_of(struct transcript *t, const struct json_value *tool) {
 }
 
 void transcript_result(struct transcript *t, const char *text, bool is_cut, bool is_error) {
-    const struct layout head = { is_error ? STYLE_FAILED : STYLE_FAINT, "    ", HEAD_LINES,
-                                 HEAD_COLUMNS, is_error };
+    const struct layout head = {
+        is_error ? STYLE_FAILED : STYLE_FAINT, "    ", HEAD_LINES, HEAD_COLUMNS, is_error, "result"
+    };
     put_text(t, &head, text, strlen(text), is_cut);
 }
 
@@ -359,6 +467,13 @@ void transcript_put_note(struct transcript *t, enum transcript_style style, cons
     agent_set_line(line, sizeof(line), strbuf_text(&text));
     if (!line[0])
         return;
+    if (t->has_entries) {
+        put_entry(t, &(struct entry){ .kind = "note",
+                                      .text = line,
+                                      .size = strlen(line),
+                                      .has_failed = style == STYLE_FAILED });
+        return;
+    }
     strbuf_printf(&note, "[%s]", line);
     (void)remember(t, strbuf_text(&note), note.length);
     put_line(t, style, "", strbuf_text(&note), note.length);
@@ -429,11 +544,15 @@ struct transcript *transcript_new(const struct agent_adapter *adapter,
     struct transcript *t = xcalloc(1, sizeof(*t));
     t->family = family;
     t->is_coloured = look == TRANSCRIPT_COLOUR;
+    t->has_entries = look == TRANSCRIPT_ENTRIES;
+    t->result_max = t->has_entries ? TRANSCRIPT_INSIDE : TRANSCRIPT_RESULT;
     t->wants = xcalloc(family->want_count, sizeof(*t->wants));
     for (size_t i = 0; i < family->want_count; i++) {
         t->wants[i] = family->wants[i];
         if (look == TRANSCRIPT_BRIEF && t->wants[i].size > TRANSCRIPT_BRIEFLY)
             t->wants[i].size = TRANSCRIPT_BRIEFLY;
+        if (t->has_entries && t->wants[i].size == TRANSCRIPT_RESULT)
+            t->wants[i].size = TRANSCRIPT_INSIDE;
     }
     t->scan = json_scan_new(t->wants, family->want_count,
                             &(struct json_scan_calls){ on_event, NULL, t, on_match });
@@ -450,11 +569,21 @@ struct transcript *transcript_free(struct transcript *t) {
     strbuf_finish(&t->scratch);
     strbuf_finish(&t->result);
     strbuf_finish(&t->thought);
+    strbuf_finish(&t->all_arguments);
     free(t);
     return NULL;
 }
 
 /* --- text lines ------------------------------------------------------------------------------- */
+
+static void put_text_entry(struct transcript *t) {
+    t->is_nested = false;
+    put_entry(t, &(struct entry){ .kind = "text",
+                                  .text = strbuf_text(&t->scratch),
+                                  .size = t->scratch.length,
+                                  .continues = t->is_text_open });
+    flush(t);
+}
 
 static void text_add(struct transcript *t, const char *bytes, size_t size) {
     uint64_t room = t->text_size < TEXT_LINE_MAX ? TEXT_LINE_MAX - t->text_size : 0;
@@ -462,7 +591,12 @@ static void text_add(struct transcript *t, const char *bytes, size_t size) {
     t->text_size += size;
     strbuf_clear(&t->scratch);
     sanitizer_feed(&t->sanitizer, bytes, shown, &t->scratch);
-    put_safe(t, strbuf_text(&t->scratch), t->scratch.length);
+    if (!t->has_entries) {
+        put_safe(t, strbuf_text(&t->scratch), t->scratch.length);
+    } else if (t->scratch.length > 0) {
+        put_text_entry(t);
+        t->is_text_open = true;
+    }
 }
 
 static void text_end(struct transcript *t) {
@@ -471,8 +605,13 @@ static void text_end(struct transcript *t) {
     if (t->text_size > TEXT_LINE_MAX)
         strbuf_printf(&t->scratch, "... [%llu bytes more]",
                       (unsigned long long)(t->text_size - TEXT_LINE_MAX));
-    strbuf_putc(&t->scratch, '\n');
-    put_safe(t, strbuf_text(&t->scratch), t->scratch.length);
+    if (!t->has_entries) {
+        strbuf_putc(&t->scratch, '\n');
+        put_safe(t, strbuf_text(&t->scratch), t->scratch.length);
+    } else if (t->scratch.length > 0 || !t->is_text_open) {
+        put_text_entry(t);
+    }
+    t->is_text_open = false;
     t->text_size = 0;
     t->has_text = true;
 }
@@ -497,8 +636,8 @@ static void json_begin(struct transcript *t) {
     t->fresh = 0;
     t->count = 0;
     t->is_nested = false;
-    t->arguments[0] = '\0';
-    t->rank = 0;
+    t->call_id[0] = '\0';
+    transcript_forget_arguments(t);
     strbuf_clear(&t->result);
     strbuf_clear(&t->held);
     t->held_size = 0;
@@ -554,7 +693,9 @@ static const char *step_start(struct transcript *t, const char *at, const char *
     if (at == end)
         return at;
     if (*at == '\n') {
-        if (t->has_text)
+        if (t->has_text && t->has_entries)
+            text_end(t);
+        else if (t->has_text)
             put_safe(t, "\n", 1);
         t->blank_count = 0;
         return at + 1;

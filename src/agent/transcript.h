@@ -12,6 +12,13 @@
  *          direction marks (base/safe_text.h); only TRANSCRIPT_COLOUR adds its own colors.
  * Memory:  bounded: a text of more than 64 KB is cut, with a notice.
  *
+ * Entries: TRANSCRIPT_ENTRIES prints one JSON object per line instead, for programs that show a
+ *          conversation: `kind` is say, think, prompt, call, result, note or text (a line that is
+ *          no event), and `text` is what it says. A call has `tool`, its main argument as `text`,
+ *          and all arguments; a result has the `id` of its call if the agent gives one. `cut`: the
+ *          text is longer. `failed`, `nested` (of a subagent), and `continues` (the previous entry)
+ *          are there if they are true. Results and thoughts are longer than in text.
+ *
  * One renderer per family of agents, in transcript_NAME.c, set in struct agent_adapter. */
 #pragma once
 
@@ -22,6 +29,7 @@
 enum transcript_layout {
     TRANSCRIPT_PLAIN,
     TRANSCRIPT_COLOUR,
+    TRANSCRIPT_ENTRIES,
     TRANSCRIPT_BRIEF, /* only for transcript_last_line: a few kilobytes of memory, texts are cut */
 };
 

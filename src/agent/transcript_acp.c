@@ -50,7 +50,7 @@ static void acp_match(struct transcript *t, const struct json_value *values, siz
     if (want == CONTENT && value->kind == SCAN_STRING && strcmp(key, "text") == 0) {
         strbuf_clear(&t->result);
         strbuf_add(&t->result, value->text, value->length);
-    } else if (want == RESULT && t->result.length < TRANSCRIPT_RESULT) {
+    } else if (want == RESULT && t->result.length < t->result_max) {
         strbuf_printf(&t->result, "%s%s", t->result.length > 0 ? "\n" : "", value->text);
     } else if (want == TODO_STATUS) {
         t->count += json_value_is(value, "completed");
@@ -106,6 +106,7 @@ static void put_output(struct transcript *t, const struct json_value *values) {
 
 static void on_tool(struct transcript *t, const struct json_value *values) {
     const struct json_value *kind = &values[KIND];
+    transcript_call_id(t, &values[CALL_ID]);
     bool is_over =
         json_value_is(&values[STATUS], "completed") || json_value_is(&values[STATUS], "failed");
     if (json_value_has_text(kind))

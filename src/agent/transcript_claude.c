@@ -18,6 +18,8 @@
     WANT(BLOCK_TYPE, EACH_BLOCK "/type", 48)                                                       \
     WANT(BLOCK_TEXT, EACH_BLOCK "/text", TRANSCRIPT_TEXT)                                          \
     WANT(BLOCK_THINKING, EACH_BLOCK "/thinking", TRANSCRIPT_RESULT)                                \
+    WANT(BLOCK_ID, EACH_BLOCK "/id", 128)                                                          \
+    WANT(BLOCK_OF, EACH_BLOCK "/tool_use_id", 128)                                                 \
     WANT(BLOCK_NAME, EACH_BLOCK "/name", 128)                                                      \
     WANT(BLOCK_ARGUMENT, EACH_BLOCK "/input/*", TRANSCRIPT_ARGUMENT)                               \
     WANT(BLOCK_ERROR, EACH_BLOCK "/is_error", 2)                                                   \
@@ -50,6 +52,8 @@ static bool is_fresh(const struct transcript *t, enum want want) {
 /* The scanner keeps the last of each value, so values may be of an earlier block. */
 static void end_block(struct transcript *t, const struct json_value *values) {
     bool is_user = json_value_is(&values[TYPE], "user");
+    enum want id = is_fresh(t, BLOCK_OF) ? BLOCK_OF : BLOCK_ID;
+    transcript_call_id(t, is_fresh(t, id) ? &values[id] : NULL);
     if (is_fresh(t, BLOCK_NAME))
         transcript_call(t, values[BLOCK_NAME].text);
     else if (is_fresh(t, BLOCK_THINKING))
@@ -62,13 +66,12 @@ static void end_block(struct transcript *t, const struct json_value *values) {
         transcript_result(t, strbuf_text(&t->result), values[BLOCK_RESULT].is_cut,
                           is_fresh(t, BLOCK_ERROR) && json_value_is_true(&values[BLOCK_ERROR]));
     strbuf_clear(&t->result);
-    t->arguments[0] = '\0';
-    t->rank = 0;
+    transcript_forget_arguments(t);
     t->fresh = 0;
 }
 
 static void add_result(struct transcript *t, const struct json_value *text) {
-    if (text->kind == SCAN_STRING && t->result.length < TRANSCRIPT_RESULT) {
+    if (text->kind == SCAN_STRING && t->result.length < t->result_max) {
         if (t->result.length > 0)
             strbuf_putc(&t->result, '\n');
         strbuf_add(&t->result, text->text, text->length);

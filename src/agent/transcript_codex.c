@@ -83,6 +83,7 @@ static void put_start(struct transcript *t, const struct json_value *values) {
 
 static void on_item(struct transcript *t, const struct json_value *values) {
     const struct json_value *type = &values[ITEM_TYPE];
+    transcript_call_id(t, &values[ITEM_ID]);
     bool complete = json_value_is(&values[TYPE], "item.completed");
     if (json_value_is(type, "todo_list")) {
         if (values[TODO_TEXT].count > 0)

@@ -14,6 +14,7 @@
     WANT(REASON, "data/reason", 128)                                                               \
     WANT(ERROR_MESSAGE, "data/errorMessage", 1024)                                                 \
     WANT(STATUS, "data/statusCode", 32)                                                            \
+    WANT(CALL_ID, "data/toolCallId", 128)                                                          \
     WANT(TOOL, "data/toolName", 128)                                                               \
     WANT(ARGUMENT, "data/arguments/*", TRANSCRIPT_ARGUMENT)                                        \
     WANT(RESULT, "data/result/content", TRANSCRIPT_RESULT)                                         \
@@ -24,7 +25,13 @@ static void on_tools_updated(struct transcript *t, const struct json_value *valu
     transcript_session(t, NULL, &values[MODEL]);
 }
 
+static void on_tool_start(struct transcript *t, const struct json_value *values) {
+    transcript_call_id(t, &values[CALL_ID]);
+    transcript_call_of(t, &values[TOOL]);
+}
+
 static void on_tool_end(struct transcript *t, const struct json_value *values) {
+    transcript_call_id(t, &values[CALL_ID]);
     transcript_output(t, &values[RESULT], false);
     transcript_output(t, &values[TOOL_ERROR], true);
 }
@@ -55,7 +62,7 @@ static const struct transcript_type types[] = {
     { "user.message", transcript_prompt, CONTENT },
     { "assistant.message", transcript_say, CONTENT },
     { "assistant.reasoning", transcript_think, CONTENT },
-    { "tool.execution_start", transcript_call_of, TOOL },
+    { "tool.execution_start", .event = on_tool_start },
     { "tool.execution_complete", .event = on_tool_end },
     { "model.call_failure", .event = on_call_failure },
     { "assistant.turn_retry", .event = on_retry },

@@ -10,6 +10,7 @@
     WANT(ROLE, "role", 32)                                                                         \
     WANT(CONTENT, "content", TRANSCRIPT_TEXT)                                                      \
     WANT(DELTA, "delta", 2)                                                                        \
+    WANT(TOOL_ID, "tool_id", 128)                                                                  \
     WANT(TOOL, "tool_name", 128)                                                                   \
     WANT(ARGUMENT, "parameters/*", TRANSCRIPT_ARGUMENT)                                            \
     WANT(STATUS, "status", 32)                                                                     \
@@ -31,7 +32,13 @@ static void on_message(struct transcript *t, const struct json_value *values) {
         transcript_say(t, &values[CONTENT]);
 }
 
+static void on_tool_use(struct transcript *t, const struct json_value *values) {
+    transcript_call_id(t, &values[TOOL_ID]);
+    transcript_call_of(t, &values[TOOL]);
+}
+
 static void on_tool_result(struct transcript *t, const struct json_value *values) {
+    transcript_call_id(t, &values[TOOL_ID]);
     transcript_output(t, &values[OUTPUT], json_value_is(&values[STATUS], "error"));
     transcript_output(t, &values[ERROR_MESSAGE], true);
 }
@@ -67,7 +74,7 @@ static bool on_object(struct transcript *t, const struct json_value *values) {
 static const struct transcript_type types[] = {
     { "init", .event = on_init },
     { "message", .event = on_message },
-    { "tool_use", transcript_call_of, TOOL },
+    { "tool_use", .event = on_tool_use },
     { "tool_result", .event = on_tool_result },
     { "error", .event = on_error },
     { "result", .event = on_result },

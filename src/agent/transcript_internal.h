@@ -16,6 +16,7 @@
 /* Bytes that are kept of each kind of text. */
 #define TRANSCRIPT_TEXT     65535 /* messages */
 #define TRANSCRIPT_RESULT   2048  /* tool results: only the beginning is shown */
+#define TRANSCRIPT_INSIDE   16384 /* the same in TRANSCRIPT_ENTRIES */
 #define TRANSCRIPT_ARGUMENT 1024
 #define TRANSCRIPT_BRIEFLY  512 /* any text in TRANSCRIPT_BRIEF */
 
@@ -59,6 +60,8 @@ struct transcript {
     struct json_scan *scan;
     struct json_want *wants; /* the family's, with other sizes in TRANSCRIPT_BRIEF */
     bool is_coloured;
+    bool has_entries;   /* TRANSCRIPT_ENTRIES */
+    size_t result_max;  /* bytes that are kept of a result that comes in parts, and of thoughts */
     struct strbuf *out; /* while feeding */
 
     /* Lines. */
@@ -67,7 +70,8 @@ struct transcript {
     size_t blank_count;
     struct sanitizer sanitizer;
     uint64_t text_size;
-    bool has_text; /* the last line was text */
+    bool has_text;     /* the last line was text */
+    bool is_text_open; /* of entries: the next text belongs to the same line */
     bool has_event, is_event;
     bool at_json_line; /* at the start of a continuation line of an object */
     struct strbuf held;
@@ -86,6 +90,8 @@ struct transcript {
 
     char arguments[256];
     unsigned rank;
+    struct strbuf all_arguments; /* of entries: members of a JSON object */
+    char call_id[128];           /* of entries: of the current call or result */
 
     /* For the family: */
     uint64_t fresh; /* wants that matched in this block */
@@ -106,7 +112,10 @@ void transcript_think_piece(struct transcript *t, const struct json_value *text)
 void transcript_prompt(struct transcript *t, const struct json_value *text);
 /* Adds an argument of a tool call; transcript_call prints and clears them. */
 void transcript_argument(struct transcript *t, const char *key, const struct json_value *value);
+void transcript_forget_arguments(struct transcript *t);
 void transcript_call(struct transcript *t, const char *tool);
+/* Whose call the next call or results are, until the event ends or another one is named. */
+void transcript_call_id(struct transcript *t, const struct json_value *id);
 void transcript_call_of(struct transcript *t, const struct json_value *tool);
 void transcript_call_with(struct transcript *t, const char *tool, const char *argument);
 void transcript_result(struct transcript *t, const char *text, bool is_cut, bool is_error);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "api/server_internal.h"
@@ -320,6 +321,25 @@ void connection_wake(struct connection *c) {
     c->woken = true;
     if (!c->pumping && !c->dead)
         wait_for_more(c);
+}
+
+bool connection_send_now(struct connection *c, const struct iovec *parts, size_t count) {
+    struct msghdr message = { .msg_iov = (struct iovec *)parts, .msg_iovlen = count };
+    if (c->tls || c->dead || c->pumping || connection_unsent(c) > 0)
+        return false;
+    ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0)
+        return false;
+    size_t sent = (size_t)n;
+    c->sent += sent;
+    for (size_t i = 0; i < count; i++) {
+        size_t taken = sent < parts[i].iov_len ? sent : parts[i].iov_len;
+        strbuf_add(&c->out, (const char *)parts[i].iov_base + taken, parts[i].iov_len - taken);
+        sent -= taken;
+    }
+    if (connection_unsent(c) > 0)
+        wait_for_more(c);
+    return true;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */

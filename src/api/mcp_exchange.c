@@ -157,18 +157,37 @@ static void on_drop(void *ctx, struct mcp_question *question) {
     mcp_call_free(pending);
 }
 
-/* The tail of a log, redacted. No file: no output. */
-static void read_log(const struct op_call *call, struct strbuf *out) {
+/* A part of a log, redacted. No file: no output. */
+static void read_part(const struct op_call *call, const char *path, struct redact_range range,
+                      struct strbuf *out) {
     struct engine_run run;
-    bool lives =
+    off_t size = 0;
+    range.grows =
         engine_live_run(call->engine, call->log.task, &run) && run.attempt == call->log.attempt;
-    const struct redact_range range = { (off_t)call->log.offset, MCP_LOG_MAX, lives };
-    char *space = xmalloc(REDACT_FILE_SPACE(MCP_LOG_MAX));
+    char *space = xmalloc(REDACT_FILE_SPACE(range.size));
     const char *bytes = space;
-    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, call->log.path, O_RDONLY, NULL, NULL);
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY, &size, NULL);
+    if (range.offset < 0)
+        range.offset = size > -range.offset ? size + range.offset : 0;
     ssize_t n = fd >= 0 ? engine_read_log(call->engine, fd, &range, space, &bytes) : -1;
     strbuf_add(out, bytes, n > 0 ? (size_t)n : 0);
     free(space);
+}
+
+/* The tail of a log; of merged ones the tail of each. */
+static void read_log(const struct op_call *call, struct strbuf *out) {
+    const char *path = call->log.path, *slash = strrchr(path, '/');
+    if (!call->log.order || !slash) {
+        read_part(call, path, (struct redact_range){ (off_t)call->log.offset, MCP_LOG_MAX }, out);
+        return;
+    }
+    size_t half = MCP_LOG_MAX / 2;
+    if (call->log.tail > 0 && call->log.tail / 2 < half)
+        half = call->log.tail / 2 + 1;
+    const struct redact_range end = { -(off_t)half, half };
+    _cleanup_(freep) char *errors = xasprintf("%.*s/err.log", (int)(slash - path), path);
+    read_part(call, path, end, out);
+    read_part(call, errors, end, out);
 }
 
 static void on_answered(struct op_call *call, void *ctx) {

@@ -1,6 +1,8 @@
 /* response.c: serializes an answer. */
 #include "api/response.h"
 
+#include <stdio.h>
+
 #include "base/json_write.h"
 
 static const char *status_text(int status) {
@@ -66,10 +68,16 @@ void response_print_error(const char *word, const char *message, struct strbuf *
     strbuf_putc(out, '\n');
 }
 
+size_t response_frame_chunk(size_t size, bool old, char ret_head[RESPONSE_CHUNK_HEAD],
+                            const char **ret_tail) {
+    *ret_tail = old ? "" : "\r\n";
+    return old ? 0 : (size_t)snprintf(ret_head, RESPONSE_CHUNK_HEAD, "%zx\r\n", size);
+}
+
 void response_print_chunk(const char *bytes, size_t size, bool old, struct strbuf *out) {
-    if (!old)
-        strbuf_printf(out, "%zx\r\n", size);
+    char head[RESPONSE_CHUNK_HEAD];
+    const char *tail;
+    strbuf_add(out, head, response_frame_chunk(size, old, head, &tail));
     strbuf_add(out, bytes, size);
-    if (!old)
-        strbuf_puts(out, "\r\n");
+    strbuf_puts(out, tail);
 }

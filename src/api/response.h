@@ -31,3 +31,7 @@ void response_print_error(const char *word, const char *message, struct strbuf *
 
 /* One piece of a stream; size 0: its end. */
 void response_print_chunk(const char *bytes, size_t size, bool old, struct strbuf *out);
+/* What comes before and after the bytes of a chunk; returns the length of the head. */
+#define RESPONSE_CHUNK_HEAD 24u
+size_t response_frame_chunk(size_t size, bool old, char ret_head[RESPONSE_CHUNK_HEAD],
+                            const char **ret_tail);

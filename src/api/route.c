@@ -17,6 +17,7 @@
 #include "api/response.h"
 #include "api/server_internal.h"
 #include "base/alloc.h"
+#include "base/macros.h"
 #include "engine/executors.h"
 
 #define JSON_TYPE  "application/json"
@@ -117,6 +118,17 @@ void exchange_begin_stream(struct exchange *exchange, const char *type, const ch
 
 void exchange_send(struct exchange *exchange, const char *bytes, size_t size) {
     response_print_chunk(bytes, size, exchange->old, &exchange->connection->out);
+}
+
+bool exchange_send_now(struct exchange *exchange, const char *bytes, size_t size) {
+    char head[RESPONSE_CHUNK_HEAD];
+    const char *tail;
+    size_t length = response_frame_chunk(size, exchange->old, head, &tail);
+    const struct iovec parts[] = { { head, length },
+                                   { (char *)bytes, size },
+                                   { (char *)tail, strlen(tail) } };
+    return exchange->connection->exchanges.first == exchange && exchange->bytes.length == 0
+           && connection_send_now(exchange->connection, parts, ARRAY_SIZE(parts));
 }
 
 static void answer_call(struct exchange *exchange, struct op_call *call) {

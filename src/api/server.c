@@ -308,6 +308,11 @@ bool server_is_idle(const struct server *server) {
     return server->connections == NULL;
 }
 
+void server_set_limits(struct server *server, unsigned connections, unsigned streams) {
+    server->options.connections_max = connections;
+    server->options.streams_max = streams;
+}
+
 struct server *server_free(struct server *server) {
     if (!server)
         return NULL;
@@ -319,6 +324,7 @@ struct server *server_free(struct server *server) {
     loop_timer_free(server->loop, server->comment_timer);
     loop_timer_free(server->loop, server->flush_timer);
     loop_timer_free(server->loop, server->poll_timer);
+    strbuf_finish(&server->burst);
     free(server->owner);
     free(server->boot_header);
     free(server);

@@ -77,6 +77,8 @@ struct server_options {
 struct server *server_new(struct loop *loop, struct engine *engine,
                           const struct server_options *options);
 void server_set_engine(struct server *server, struct engine *engine);
+/* Connections and streams of events at once, from now on; open ones stay. */
+void server_set_limits(struct server *server, unsigned connections, unsigned streams);
 struct server *server_free(struct server *server); /* accepts NULL, returns NULL */
 
 /* Creates the folder (0700) if it is missing, and the socket (0600). An existing socket belongs to

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "api/guard.h"
 #include "api/server.h"
@@ -117,6 +118,8 @@ struct server {
     size_t body_bytes; /* of all requests being read */
 
     struct event_stream *event_streams;
+    size_t sharing;                   /* live ones without a filter */
+    struct strbuf burst;              /* new events for them, as text */
     struct loop_timer *comment_timer; /* set while there is a stream */
     struct loop_timer *flush_timer;   /* set while flush_is_due */
     time_ms flushed_at;               /* when streams were last sent new events */
@@ -226,6 +229,9 @@ bool page_answer(struct connection *connection);
 /* At HTTP_GOT_HEAD. If the request has a body, it is not read, and the connection ends. */
 void route_answer(struct connection *connection, struct response *response);
 void exchange_send(struct exchange *exchange, const char *bytes, size_t size);
+/* Of a stream that is up to date: sends without a copy, and keeps what the socket does not take.
+ * False: not now; nothing was done. */
+bool exchange_send_now(struct exchange *exchange, const char *bytes, size_t size);
 
 /* --- connections ----------------------------------------------------------------------------- */
 
@@ -287,6 +293,9 @@ void connection_pump(struct connection *connection);
 void connection_wake(struct connection *connection);
 void connection_queue(struct connection *connection, struct exchange *exchange);
 size_t connection_unsent(const struct connection *connection);
+/* Sends the parts, or as much as the socket takes, and queues the rest. False: other bytes come
+ * first, or the connection is encrypted or lost; nothing was done. */
+bool connection_send_now(struct connection *connection, const struct iovec *parts, size_t count);
 /* The server stops: ends idle connections and endless streams. May free it. */
 void connection_stop(struct connection *connection);
 

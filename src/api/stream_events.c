@@ -8,7 +8,9 @@
  * position. So there are no gaps or duplicates, and no copy of the past in memory.
  *
  * A single event is sent immediately; bursts are sent together: with many followers, the number of
- * sends costs, not the number of events.
+ * sends costs, not the number of events. An event is printed once, into the burst that all live
+ * streams without a filter share and that is sent from there. So such a follower costs one send for
+ * each burst, and nothing for an event.
  *
  * A live client that does not read gets `overflow` and is dropped; it reconnects with its
  * position. */
@@ -22,7 +24,8 @@
 #include "base/number.h"
 
 #define PAGE_ITEMS 500
-#define PACE       2       /* ms between two sends of new events, per open stream */
+#define BURST_MAX  ((size_t)128 * 1024) /* sent at once: a socket takes it without a queue */
+#define PACE       2                    /* ms between two sends of new events, per open stream */
 #define COMMENT    ":\n\n" /* sent first, so that the client sees that it is connected */
 
 struct event_stream {
@@ -38,6 +41,9 @@ struct event_stream {
     uint64_t asked_at; /* newest published event when the page was requested */
     struct op_call *page;
     struct strbuf text; /* unsent */
+    size_t joined;      /* its part of the burst begins here */
+    bool is_plain;      /* has no filter */
+    bool shares;        /* plain, live, and not ahead of what was published: it gets bursts */
     bool live, dropped, broken;
     bool quiet;   /* nothing was sent since the last comment was due */
     bool comment; /* a comment is due */
@@ -48,6 +54,16 @@ static void print_event(uint64_t seq, const char *kind, const char *data, struct
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
+
+/* Live: everything that was published is behind its position. What was committed, but not yet
+ * published, may be, too: then it shares bursts when that has been published. */
+static void set_live(struct event_stream *s, bool live) {
+    bool shares = live && s->is_plain && s->position <= s->server->published;
+    s->server->sharing += (size_t)shares - (size_t)s->shares;
+    s->shares = shares;
+    s->live = live;
+    s->joined = s->server->burst.length;
+}
 
 static void comment_due(void *ctx) {
     struct server *server = ctx;
@@ -67,6 +83,7 @@ static void events_free(struct stream *stream) {
     struct server *server = s->server;
     if (s->page)
         op_abandon(s->page);
+    set_live(s, false);
     LIST_REMOVE(server->event_streams, s);
     server->stats.event_streams--;
     stream_share_give(s->exchange->connection);
@@ -89,6 +106,7 @@ static struct event_stream *events_new(struct exchange *exchange, struct op_call
     if (task) /* a run's own ids are never ambiguous (op_find_task) */
         s->task = s->run.token[0] ? engine_task_of_id(server->engine, task, NULL)
                                   : engine_find_task(server->engine, task, NULL);
+    s->is_plain = s->task == 0 && !s->run.token[0];
     s->asked_at = exchange->published;
     LIST_PUSH(server->event_streams, s);
     server->stats.event_streams++;
@@ -152,7 +170,7 @@ static void take_page(struct event_stream *s, const char *answer) {
         return; /* the next one is requested when there is room */
     if (s->asked_at > s->position)
         s->position = s->asked_at;
-    s->live = s->position >= s->server->published;
+    set_live(s, s->position >= s->server->published);
 }
 
 static void page_answered(struct op_call *call, void *ctx) {
@@ -189,7 +207,7 @@ static enum stream_state events_fill(struct stream *stream) {
         return STREAM_WAITS;
     if (s->position != 0 && s->position + 1 < engine_first_event(s->server->engine)) {
         reset(s, s->asked_at);
-        s->live = true;
+        set_live(s, true);
         return STREAM_GOES_ON;
     }
     json_t *params = json_deep_copy(s->params);
@@ -243,66 +261,123 @@ void events_begin(struct exchange *exchange, struct op_call *call) {
     if (after > exchange->newest
         || (after != 0 && after + 1 < engine_first_event(server->engine))) {
         reset(s, exchange->newest);
-        s->live = true;
+        set_live(s, true);
     } else {
         take_page(s, strbuf_text(&call->answer));
     }
     exchange_begin_stream(exchange, "text/event-stream; charset=utf-8", NULL, &s->stream);
 }
 
+/* --- new events ------------------------------------------------------------------------------ */
+
+static void drop(struct event_stream *s) {
+    print_event(s->position, "overflow", "{}", &s->text);
+    s->dropped = true;
+    set_live(s, false);
+    s->exchange->hurry = true;
+    s->server->stats.dropped_slow++;
+}
+
+static bool has_room(const struct event_stream *s, size_t size) {
+    return s->text.length + connection_unsent(s->exchange->connection) + size
+           <= s->server->options.queue_max;
+}
+
+/* Sends its part of the burst, or keeps it for a client that is behind. */
+static void take_burst(struct event_stream *s, const struct strbuf *burst) {
+    size_t from = s->joined, size = burst->length - from;
+    s->joined = 0; /* in the next one */
+    if (size == 0)
+        return;
+    const char *bytes = burst->text + from;
+    if (!has_room(s, size)) {
+        drop(s);
+        return;
+    }
+    s->position = s->server->published;
+    if (s->text.length == 0 && exchange_send_now(s->exchange, bytes, size))
+        s->quiet = false;
+    else
+        strbuf_add(&s->text, bytes, size);
+}
+
 static void flush(void *ctx) {
     struct server *server = ctx;
+    struct strbuf burst = server->burst; /* what is published from here on is for the next one */
+    server->burst = (struct strbuf)STRBUF_INIT;
     server->flush_is_due = false;
     server->flushed_at = loop_now_steady(server->loop);
     for (struct event_stream *s = server->event_streams, *next; s; s = next) {
         next = s->next; /* a stream whose client disconnected is removed */
+        if (s->shares)
+            take_burst(s, &burst);
         if (s->text.length > 0)
             connection_pump(s->exchange->connection);
     }
+    strbuf_finish(&burst);
 }
 
 static void flush_soon(struct server *server) {
     time_ms at = time_add(server->flushed_at, PACE * (time_ms)server->stats.event_streams);
-    if (server->flush_is_due)
-        return;
-    if (at <= loop_now_steady(server->loop)) {
+    bool is_full =
+        server->burst.length > BURST_MAX || server->burst.length > server->options.queue_max / 2;
+    if (is_full || (!server->flush_is_due && at <= loop_now_steady(server->loop))) {
+        if (server->flush_is_due)
+            loop_timer_clear(server->loop, server->flush_timer);
         flush(server);
         return;
     }
+    if (server->flush_is_due)
+        return;
     if (!server->flush_timer)
         server->flush_timer = loop_timer_new(server->loop, flush, server);
     server->flush_is_due = true;
     loop_timer_set(server->loop, server->flush_timer, at);
 }
 
+static void print_once(const struct server *server, const struct event_row *event,
+                       struct strbuf *text) {
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    if (text->length > 0)
+        return;
+    op_print_event(server->engine, event, &data);
+    print_event(event->seq, event->kind, strbuf_text(&data), text);
+}
+
+/* To streams that do not share the burst, which has the event already. True: one gets it. */
+static bool offer(struct server *server, const struct event_row *event, struct strbuf *text) {
+    bool any = false;
+    for (struct event_stream *s = server->event_streams; s; s = s->next) {
+        if (s->shares || !s->live)
+            continue;
+        bool is_new = event->seq > s->position;
+        if (is_new && (s->task == 0 || s->task == event->task)
+            && op_run_sees(server->engine, &s->run, event->task)) {
+            any = true;
+            print_once(server, event, text);
+            if (has_room(s, text->length))
+                strbuf_add(&s->text, text->text, text->length);
+            else
+                drop(s);
+        }
+        if (s->live && is_new)
+            s->position = event->seq;
+        if (s->live && s->is_plain && event->seq >= s->position)
+            set_live(s, true);
+    }
+    return any;
+}
+
 void server_publish(struct server *server, const struct event_row *event) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    bool any = false;
+    bool any = server->sharing > 0;
     server->published = event->seq;
-    for (struct event_stream *s = server->event_streams; s; s = s->next) {
-        if (!s->live || event->seq <= s->position)
-            continue;
-        struct connection *c = s->exchange->connection;
-        if ((s->task == 0 || s->task == event->task)
-            && op_run_sees(server->engine, &s->run, event->task)) {
-            if (text.length == 0) {
-                _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
-                op_print_event(server->engine, event, &data);
-                print_event(event->seq, event->kind, strbuf_text(&data), &text);
-            }
-            if (s->text.length + connection_unsent(c) + text.length > server->options.queue_max) {
-                print_event(s->position, "overflow", "{}", &s->text);
-                s->dropped = true;
-                s->live = false;
-                s->exchange->hurry = true;
-                s->server->stats.dropped_slow++;
-            } else
-                strbuf_add(&s->text, text.text, text.length);
-            any = true;
-        }
-        if (s->live)
-            s->position = event->seq;
+    if (any) {
+        print_once(server, event, &text);
+        strbuf_add(&server->burst, text.text, text.length);
     }
+    if (server->stats.event_streams > server->sharing)
+        any |= offer(server, event, &text);
     if (any)
         flush_soon(server);
     mcp_publish(server, event);

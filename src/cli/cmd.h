@@ -134,6 +134,15 @@ int cmd_watch_interrupts(void);
 /* --- the table of commands ------------------------------------------------------------------- */
 
 extern const struct cmd *const cmd_table[]; /* sorted by name, NULL-terminated */
+
+/* The order in which help lists the commands. Each command is in one group. */
+struct cmd_group {
+    const char *title;
+    const char *first; /* names for the first day, separated by blanks */
+    const char *more;  /* the others, shown by 'sluice help --all' */
+};
+extern const struct cmd_group cmd_groups[]; /* the last one has no title */
+
 /* The option after `last`, or the first one: those of the command, then --json and --help. NULL: no
  * more. */
 const struct cmd_option *cmd_option_next(const struct cmd *cmd, const struct cmd_option *last);

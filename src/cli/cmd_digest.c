@@ -255,8 +255,22 @@ static void add_action(json_t *people, json_t *item, const char *verb, const cha
     json_array_append_new(people, item);
 }
 
+/* The position of the alert about a task; SIZE_MAX: none. */
+static size_t find_alert(const json_t *people, const char *task) {
+    for (size_t i = 0; task && i < json_array_size(people); i++) {
+        const json_t *item = json_array_get(people, i);
+        if (member_is(item, "what", "alert") && member_is(item, "task", task))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+/* Instead of its alert, which has the same cause. */
 static void add_task_action(json_t *people, const json_t *task, const char *what,
                             const char *verb) {
+    size_t alert = find_alert(people, get_text(task, "id", NULL));
+    if (alert != SIZE_MAX)
+        json_array_remove(people, alert);
     json_t *item = json_pack("{s:s, s:s}", "what", what, "task", get_text(task, "id", "?"));
     copy_members(item, task, "title why");
     add_action(people, item, verb, get_text(task, "id", "?"));
@@ -328,6 +342,8 @@ static int gather_status(struct gathering *g, json_t *people) {
         if (strncmp(get_text(item, "key", ""), "denied:", strlen("denied:")) == 0
             || strncmp(get_text(item, "key", ""), "account:", strlen("account:")) == 0)
             continue; /* already listed as a task or account */
+        if (find_alert(people, get_text(item, "task", NULL)) != SIZE_MAX)
+            continue; /* the first one is enough */
         json_t *action = json_pack("{s:s}", "what", "alert");
         copy_members(action, item, "task");
         set_text(action, "why", get_text(item, "text", NULL));

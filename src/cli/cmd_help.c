@@ -24,9 +24,49 @@ static void print_options(const struct cmd *cmd, struct strbuf *out) {
     }
 }
 
+static void print_command(const struct cmd *cmd, struct strbuf *out) {
+    strbuf_printf(out, "  %-10s  %s\n", cmd_name(cmd), cmd_part(cmd, CMD_PART_SUMMARY));
+}
+
 static void print_commands(const struct cmd *const *table, struct strbuf *out) {
     for (; *table; table++)
-        strbuf_printf(out, "  %-10s  %s\n", cmd_name(*table), cmd_part(*table, CMD_PART_SUMMARY));
+        print_command(*table, out);
+}
+
+const struct cmd_group cmd_groups[] = {
+    { "start work", "add run", "again edit import schedule sling formula best pick tick" },
+    { "look", "status list why logs dash", "show top diff graph digest events group wait" },
+    { "control", "cancel retry",
+      "pause resume hold release promote demote depend clear close delete budget" },
+    { "work of agents", "merge", "questions answer approve reject take agent limiter mcp" },
+    { "inside a run", "", "ask report bus" },
+    { "before the night", "", "plan sim snapshot" },
+    { "set up", "init doctor",
+      "up down service config project notify token host store backup restore completion help "
+      "version debug" },
+    { NULL },
+};
+
+/* The commands of a list of words. */
+static void print_words(const char *words, struct strbuf *out) {
+    while (*words) {
+        char name[32];
+        size_t length = strcspn(words, " ");
+        (void)snprintf(name, sizeof(name), "%.*s", (int)length, words);
+        print_command(cmd_find(cmd_table, name), out);
+        words += length + (words[length] == ' ');
+    }
+}
+
+static void print_groups(bool all, struct strbuf *out) {
+    for (const struct cmd_group *group = cmd_groups; group->title; group++) {
+        if (!all && !*group->first)
+            continue;
+        strbuf_printf(out, "%s%s:\n", all ? "\n" : "", group->title);
+        print_words(group->first, out);
+        if (all)
+            print_words(group->more, out);
+    }
 }
 
 /* A part with its title, each line indented by " "; nothing if it is missing. */
@@ -42,24 +82,28 @@ static void print_part(const char *title, const char *lines, struct strbuf *out)
     }
 }
 
-static void print_overview(struct strbuf *out) {
-    strbuf_puts(out, "usage: sluice COMMAND [OPTIONS] [ARGUMENTS]\n\n"
-                     "a durable scheduler for coding agents\n\ncommands:\n");
-    print_commands(cmd_table, out);
-    strbuf_puts(out, "\n'sluice help COMMAND' tells more about one of them.\n"
-                     "Every command has --json and --help.\n");
-    print_part("exit codes", cmd_exits, out);
+/* What a beginner needs, on a screen of 80 columns and 24 lines; or everything. */
+static void print_overview(bool all, struct strbuf *out) {
+    strbuf_puts(out, "usage: sluice COMMAND [OPTIONS] [ARGUMENTS]\n");
+    strbuf_puts(out, all ? "" : "\n");
+    print_groups(all, out);
+    strbuf_puts(out, "\n'sluice help COMMAND' describes a command");
+    strbuf_puts(out, all ? ".\n" : "; 'sluice help --all' lists every one.\n");
+    strbuf_puts(out, "Every command has --json and --help.\n");
+    if (all)
+        print_part("exit codes", cmd_exits, out);
 }
 
 void cmd_print_help(const struct cmd *cmd, struct strbuf *out) {
     if (!cmd) {
-        print_overview(out);
+        print_overview(false, out);
         return;
     }
     strbuf_printf(out, "usage: sluice %s\n\n%s\n", cmd_part(cmd, CMD_PART_USAGE),
                   cmd_part(cmd, CMD_PART_SUMMARY));
     if (*cmd_part(cmd, CMD_PART_TEXT))
         strbuf_printf(out, "\n%s", cmd_part(cmd, CMD_PART_TEXT));
+    print_part("examples", cmd_part(cmd, CMD_PART_EXAMPLES), out);
     if (cmd->subs) {
         strbuf_puts(out, "\ncommands:\n");
         print_commands(cmd->subs, out);
@@ -67,7 +111,6 @@ void cmd_print_help(const struct cmd *cmd, struct strbuf *out) {
         strbuf_puts(out, "\noptions:\n");
         print_options(cmd, out);
     }
-    print_part("examples", cmd_part(cmd, CMD_PART_EXAMPLES), out);
     print_part("exit codes", cmd_part(cmd, CMD_PART_EXITS), out);
     print_part("see also", cmd_part(cmd, CMD_PART_SEE), out);
 }
@@ -137,6 +180,8 @@ static int cmd_help_run(const struct cmd_call *call) {
         free(text);
     } else if (cmd_has(call, "tables"))
         print_tables(cmd_table, &out);
+    else if (cmd_has(call, "all"))
+        print_overview(true, &out);
     else
         cmd_print_help(cmd, &out);
     return CMD_OK;
@@ -144,7 +189,8 @@ static int cmd_help_run(const struct cmd_call *call) {
 
 const struct cmd cmd_help = {
     "help", cmd_help_run, 0, CMD_ANY_ARGS,
-    CMD_OPTIONS({ "tables", 0, NULL,
+    CMD_OPTIONS({ "all", 'a', NULL, "list all commands, not only those for the first day" },
+                { "tables", 0, NULL,
                   "print the options of every command as Markdown tables, for docs/cli" })
 };
 

@@ -518,6 +518,12 @@ static const char *gate_words(const char *gate) {
     return gate;
 }
 
+static const char *verdict_words(const struct verdict *v) {
+    return v->gate == GATE_LIMITER && v->reserved ? "only reserve left"
+           : v->gate == GATE_LIMITER && v->closed ? "account closed"
+                                                  : gate_words(gate_name(v->gate));
+}
+
 /* A waiting task of the daemon or of a snapshot. */
 struct candidate {
     int64_t score;
@@ -579,8 +585,7 @@ static struct candidate_row candidate_row_at(struct listing *l, size_t i) {
     if (core_blocked(l->core, v.id, &verdict)) {
         strbuf_clear(&l->reason);
         verdict_code(&verdict, core_symbols(l->core), &l->reason);
-        row.reason = verdict.gate == GATE_LEASE ? strbuf_text(&l->reason)
-                                                : gate_words(gate_name(verdict.gate));
+        row.reason = verdict.gate == GATE_LEASE ? strbuf_text(&l->reason) : verdict_words(&verdict);
     }
     row.depth = v.depth;
     row.iteration = v.iteration;

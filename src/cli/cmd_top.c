@@ -15,6 +15,7 @@
 
 #define TICK     SECONDS(1)
 #define DRAW_GAP 40 /* ms between two drawings while a log streams */
+#define SETTLE   80 /* ms after a key until the selected task is shown beside the list */
 #define PIECES   16 /* chunks of a log before the screen and keys get their turn */
 
 struct session {
@@ -23,6 +24,7 @@ struct session {
     struct top_cells cells;
     int signals;
     time_ms drawn; /* steady clock */
+    time_ms keyed; /* steady clock: last key */
 };
 
 static void session_finish(struct session *s) {
@@ -71,12 +73,13 @@ static int take_signals(struct session *s) {
 /* 1: exit. */
 static int take_keys(struct session *s) {
     for (;;) {
-        int key = top_screen_key();
+        int key = top_screen_key(&s->top.mouse_y, &s->top.mouse_x);
         if (key < 0)
             return key == -2;
         if (key == 0)
             continue;
         s->top.now = clock_read();
+        s->keyed = clock_read_steady();
         /* Keys typed ahead refer to the first row of a list that is not known yet. */
         if (s->top.pane < TOP_LISTS && top_list_known(&s->top.lists[s->top.pane]) == 0)
             (void)top_daemon_load(&s->daemon, &s->top);
@@ -85,6 +88,8 @@ static int take_keys(struct session *s) {
             return 1;
         if (s->top.request == TOP_REQUEST_REDRAW)
             top_screen_redraw();
+        if (s->top.request == TOP_REQUEST_MOUSE)
+            top_screen_mouse(!s->top.no_mouse);
         top_daemon_do(&s->daemon, &s->top);
     }
 }
@@ -98,14 +103,23 @@ static void draw(struct session *s) {
     top_screen_show(&s->cells);
 }
 
+/* Time until the selected task is to be shown; a long one if it is. Holding a key down in a list
+ * does not request every task on the way. */
+static time_ms time_to_look(const struct session *s) {
+    time_ms passed = clock_read_steady() - s->keyed;
+    return top_daemon_wants_look(&s->top) ? time_max(SETTLE - passed, 0) : SECONDS(60);
+}
+
 /* `more`: does not wait, because more can be read. False: exit. */
 static bool wait_for_anything(struct session *s, bool more) {
-    time_ms span = top_daemon_pause(&s->daemon, &s->top, clock_read_steady());
+    time_ms span =
+        time_min(top_daemon_pause(&s->daemon, &s->top, clock_read_steady()), time_to_look(s));
     struct pollfd fds[] = {
         { .fd = STDIN_FILENO, .events = POLLIN },
         { .fd = s->signals, .events = POLLIN },
         { .fd = s->daemon.events ? client_fd(s->daemon.events) : -1, .events = POLLIN },
         { .fd = log_stream_fd(&s->daemon.log), .events = POLLIN },
+        { .fd = s->daemon.late ? client_fd(s->daemon.late) : -1, .events = POLLIN },
     };
     (void)poll(fds, ARRAY_SIZE(fds), more ? 0 : (int)(s->top.moves ? time_min(span, TICK) : span));
     if (fds[1].revents && take_signals(s))
@@ -113,6 +127,7 @@ static bool wait_for_anything(struct session *s, bool more) {
     if (fds[0].revents && take_keys(s))
         return false;
     top_daemon_listen(&s->daemon, &s->top, fds[2].revents);
+    top_daemon_take_late(&s->daemon, &s->top, fds[4].revents);
     return true;
 }
 
@@ -124,11 +139,14 @@ static int run_screen(struct session *s) {
         return CMD_USAGE;
     }
     top_screen_resize(&s->top.width, &s->top.height);
+    top_screen_mouse(!s->top.no_mouse);
     draw(s); /* so that the list knows its height */
     for (bool more = true; wait_for_anything(s, more);) {
         if (!s->top.unreachable && top_daemon_pause(&s->daemon, &s->top, clock_read_steady()) == 0)
             top_daemon_refresh(&s->daemon, &s->top);
         more = top_daemon_load(&s->daemon, &s->top);
+        if (!more && time_to_look(s) == 0)
+            more = top_daemon_look(&s->daemon, &s->top);
         for (unsigned i = 0; i < PIECES && top_daemon_pump_log(&s->daemon, &s->top); i++)
             more = true;
         if (!more || clock_read_steady() - s->drawn >= DRAW_GAP)
@@ -187,6 +205,7 @@ static int take_options(const struct cmd_call *call, struct top *top) {
                                name);
     }
     top->pane = (enum top_pane)pane;
+    top->no_mouse = cmd_has(call, "no-mouse");
     strbuf_puts(&top->filter, filter ? filter : "");
     return CMD_OK;
 }
@@ -216,5 +235,6 @@ const struct cmd cmd_top = {
     CMD_OPTIONS(
         { "once", '1', NULL, "print one screen as plain text, and end; so does a pipe" },
         { "pane", 'p', "NAME", "begin with running, ready, waiting, ended, limits or alerts" },
-        { "filter", 'f', "TEXT", "begin with this filter, as the key / takes it" })
+        { "filter", 'f', "TEXT", "begin with this filter, as the key / takes it" },
+        { "no-mouse", 0, NULL, "leave the mouse to the terminal, as the key m does" })
 };

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,11 @@
 #include "cli/program.h"
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/proc.h"
+
+#define GRACE     SECONDS(5) /* between SIGTERM and SIGKILL */
+#define AGAIN     100        /* ms: processes may have been started meanwhile */
+#define DEPTH_MAX 64u
 
 extern char **environ;
 
@@ -211,12 +217,57 @@ static int read_until_exit(struct line_reader *r, int pidfd) {
     return result;
 }
 
+struct descendants {
+    int signal;
+    struct pollfd fds[64];
+    nfds_t count;
+};
+
+static void signal_descendant(void *ctx, pid_t parent, pid_t pid, unsigned depth) {
+    struct descendants *all = ctx;
+    struct proc_stat stat;
+    int fd = proc_open(pid);
+    if (fd < 0)
+        return;
+    bool is_alive =
+        proc_read("/proc", pid, &stat) == 0 && stat.parent == parent && stat.state != 'Z';
+    if (is_alive)
+        (void)proc_signal(fd, all->signal);
+    if (depth < DEPTH_MAX)
+        proc_children(pid, signal_descendant, all, depth + 1);
+    if (is_alive && all->count < ARRAY_SIZE(all->fds))
+        all->fds[all->count++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+    else
+        (void)close(fd);
+}
+
+/* False: no descendant is alive. */
+static bool signal_descendants(int signal, time_ms wait) {
+    struct descendants all = { .signal = signal };
+    proc_children(getpid(), signal_descendant, &all, 0);
+    if (all.count > 0)
+        (void)poll(all.fds, all.count, (int)wait);
+    for (nfds_t i = 0; i < all.count; i++)
+        (void)close(all.fds[i].fd);
+    return all.count > 0;
+}
+
+/* The program and everything that it has started. As a subreaper, this process becomes the parent
+ * of those whose parent has exited. */
+static void end_descendants(void) {
+    time_ms deadline = time_add(clock_read_steady(), GRACE);
+    while (signal_descendants(clock_read_steady() < deadline ? SIGTERM : SIGKILL, AGAIN))
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            continue;
+}
+
 int program_read_lines(const char *path, const char *const *argv, const struct program_lines *lines,
                        struct strbuf *tail, int *ret_status, struct error *err) {
     int out[2] = { -1, -1 }, errors[2] = { -1, -1 }, status = 0;
     pid_t pid = 0;
     int r = pipe2(out, O_CLOEXEC) < 0 || pipe2(errors, O_CLOEXEC) < 0 ? errno : 0;
     (void)fflush(NULL);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     const struct program_streams streams = { { -1, out[1], errors[1], -1 } };
     if (r == 0)
         r = program_spawn(path, argv, &streams, &pid);
@@ -232,15 +283,15 @@ int program_read_lines(const char *path, const char *const *argv, const struct p
         (void)fcntl(reader.errors, F_SETFL, O_NONBLOCK);
         result = read_until_exit(&reader, pidfd);
         if (result < 0)
-            (void)kill(pid, SIGTERM);
+            end_descendants();
     }
     fd_closep(&reader.out);
     fd_closep(&reader.errors);
     strbuf_finish(&reader.pending);
     keep_last_line(tail);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0)
+    while (result == 0 && waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
-            return result < 0 ? result : cannot_run(path, errno, err);
+            return cannot_run(path, errno, err);
     *ret_status = exit_code_of(status);
     return result;
 }

@@ -22,7 +22,7 @@ int program_run(const char *path, const char *const *argv, enum program_take tak
 /* Runs a program of the user and calls `line` for each line of its standard output, without the
  * newline, as it comes. What it prints on standard error is passed on; `tail` gets the last line of
  * it. It may run as long as it likes; Ctrl-C ends both. A line longer than `line_max`, or a negative
- * result of `line`, ends the program and is the result here. Its exit counts, not the end of its
+ * result of `line`, ends the program and everything that it has started, and is the result here. Its exit counts, not the end of its
  * output: a child that it left behind is not waited for. */
 struct program_lines {
     int (*line)(void *ctx, char *text, size_t size, struct error *err);

@@ -251,6 +251,17 @@ static void note_folder(struct lists *l, const struct cmd_call *call) {
         l->folder_missing = xstrdup(folder);
 }
 
+/* Is it also wrong without an input? Then no input is to blame. */
+static bool is_wrong_anyway(const struct lists *l, const struct error *err) {
+    struct cmd_call call = *l->call;
+    struct error plain = { 0 };
+    json_t *task = NULL;
+    call.arg_count = l->word_count;
+    int r = submit_task(&call, &task, &plain);
+    json_decref(task);
+    return r < 0 && strcmp(plain.text, err->text) == 0;
+}
+
 static int build_task(struct lists *l, size_t index, json_t **ret_task, struct error *err) {
     struct cmd_call call;
     arena_reset(&l->arena);
@@ -259,6 +270,8 @@ static int build_task(struct lists *l, size_t index, json_t **ret_task, struct e
     int r = expand_call(l, &call, err);
     if (r >= 0)
         r = submit_task(&call, ret_task, err);
+    if (r < 0 && is_wrong_anyway(l, err))
+        return r;
     if (r < 0)
         return error_prefix(err, "input %zu ('%.80s')", index + 1, l->texts[0]);
     note_folder(l, &call);
@@ -285,10 +298,30 @@ static int build_tasks(struct lists *l, size_t from, json_t **ret_tasks, size_t 
 
 /* --- requests --------------------------------------------------------------------------------- */
 
+/* Does the message quote the value of an option that is the same for all inputs? */
+static bool names_option(const struct lists *l, const char *message) {
+    for (size_t i = 0; i < l->call->given_count; i++) {
+        const struct cmd_given *given = &l->call->given[i];
+        bool found = false;
+        if (!given->option->member || !given->value || !given->value[0]
+            || input_template_check(given->value, l->inputs.count, &found, NULL) < 0 || found)
+            continue;
+        _cleanup_(freep) char *quoted = xasprintf("'%s'", given->value);
+        if (strstr(message, quoted))
+            return true;
+    }
+    return false;
+}
+
 /* For submit.locate: the input that the task was made from. */
 static void locate_input(const void *ctx, size_t index, struct error *err) {
     const struct lists *l = ctx;
     struct error old = *err;
+    const char *text = strncmp(old.text, "task ", 5) == 0 ? strstr(old.text, ": ") : NULL;
+    if (names_option(l, old.text)) {
+        (void)error_set(err, old.code, "%.500s", text ? text + 2 : old.text);
+        return;
+    }
     if (l->first + index >= l->rows)
         return;
     inputs_row(&l->inputs, l->first + index, l->texts);

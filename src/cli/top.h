@@ -1,10 +1,14 @@
 /* top.h: `sluice top`: its state, input, drawing and requests.
  *
  * Parts, each testable without a terminal except the last:
- *   top_cells.c   a grid of cells, long texts     top_model.c   daemon answers; paged lists
- *   top_view.c    state → cells                   top_log.c     a log that can be scrolled
- *   top_input.c   a key → another state, or a request
- *   top_daemon.c  executes requests, events       top_screen.c  cells → terminal
+ *   top_cells.c   a grid of cells, long texts     top_model.c    daemon answers; paged lists
+ *   top_layout.c  state → areas of the screen → cells
+ *   top_panes.c   the columns of the panes, their drawing and sorting
+ *   top_details.c a task, its question, the help as long texts
+ *   top_log.c     a log that can be scrolled
+ *   top_input.c   a key or click → another state, or a request
+ *   top_actions.c what can be done to tasks: keys, confirmations, texts
+ *   top_daemon.c  executes requests, events       top_screen.c   cells → terminal
  *
  * The loop in cmd_top.c: keys → top_input → top->request → top_daemon → top_view → top_screen.
  * Private to cli/. */
@@ -63,12 +67,21 @@ struct top_cell {
 struct top_cells {
     bool unicode;
     unsigned width, height;
+    unsigned stride; /* cells from one line to the next */
     struct top_cell *cells;
+};
+
+/* A rectangle of the screen. */
+struct top_area {
+    unsigned y, x, height, width;
 };
 
 /* Resizes and clears. */
 void top_cells_size(struct top_cells *cells, unsigned width, unsigned height);
 void top_cells_finish(struct top_cells *cells); /* safe on a zeroed struct */
+
+/* A part of the grid as a grid of its own: it shares the cells, and is not finished. */
+struct top_cells top_cells_part(const struct top_cells *cells, struct top_area area);
 
 struct top_cell *top_cells_at(const struct top_cells *cells, unsigned y, unsigned x);
 /* Puts a text, cut with a mark if `room` is too small. Clipped to the grid. Returns columns. */
@@ -211,6 +224,10 @@ void top_list_height(struct top_list *list, size_t height);
 #define TOP_FAR (1L << 30)
 void top_list_move(struct top_list *list, long by);
 size_t top_moved(size_t row, long by); /* not below 0 */
+/* Scrolls by rows; the selection moves only to stay visible. */
+void top_list_scroll(struct top_list *list, long by);
+/* Selects a row that is known. */
+void top_list_select(struct top_list *list, size_t row);
 
 /* --- top_log.c -------------------------------------------------------------------------------- */
 
@@ -297,7 +314,13 @@ enum top_key {
     TOP_KEY_ENTER,
     TOP_KEY_ESCAPE,
     TOP_KEY_BACKSPACE,
+    TOP_KEY_CLICK, /* the mouse, at top->mouse_y and mouse_x */
+    TOP_KEY_WHEEL_UP,
+    TOP_KEY_WHEEL_DOWN,
 };
+
+/* Combined with a key: it was pasted. Pasted text is only typed into prompts. */
+#define TOP_PASTED (1 << 24)
 
 enum top_mode {
     TOP_MODE_LIST,
@@ -310,6 +333,8 @@ enum top_prompt {
     TOP_PROMPT_FILTER,
     TOP_PROMPT_SEARCH, /* in a log */
     TOP_PROMPT_SURE,   /* y or n */
+    TOP_PROMPT_REASON, /* text of an action */
+    TOP_PROMPT_ANSWER, /* to the question of a task */
 };
 
 /* What a key requests from the loop. */
@@ -319,38 +344,77 @@ enum top_request {
     TOP_REQUEST_DETAILS, /* of `target_id`, into `text` */
     TOP_REQUEST_LOG,     /* start the stream of `log` */
     TOP_REQUEST_CLOSE_LOG,
-    TOP_REQUEST_CHANGE, /* `verb` to `target_id` */
-    TOP_REQUEST_REDRAW, /* redraw everything */
+    TOP_REQUEST_CHANGE,   /* `verb` to `target_id`, or to the tags */
+    TOP_REQUEST_QUESTION, /* of `target_id`: top_ask */
+    TOP_REQUEST_ANSWER,   /* `reply` to `target_id` */
+    TOP_REQUEST_TAG_ALL,  /* tag all tasks of the list */
+    TOP_REQUEST_MOUSE,    /* `mouse` has changed */
+    TOP_REQUEST_REDRAW,   /* redraw everything */
 };
 
 /* An action of the daemon. */
 struct top_verb {
     int key;
+    const char *action;  /* as the daemon offers it with a task */
+    const char *label;   /* in the line of keys */
     const char *path;    /* of the POST */
     const char *to;      /* member "to" of the body; or NULL */
     const char *did;     /* "web-3 canceled" */
     const char *pending; /* instead of `did` while it is still running; or NULL */
     const char *confirm; /* confirmation with one %s; NULL: none */
+    const char *asks;    /* prompt with one %s for the member "reason"; NULL: none */
+    bool is_slow;        /* it may wait for a merge: the screen stays live meanwhile */
+};
+extern const struct top_verb top_verbs[]; /* ends with a path of NULL */
+
+/* The order of a list: a column, or one of the daemon's orders. */
+struct top_sort {
+    unsigned order;  /* of top_panes */
+    unsigned column; /* of its pane; 0: the daemon's order */
+    bool reverse;
+};
+
+#define TOP_COLUMNS_MAX 12
+
+/* Where everything is. top_layout computes it from the size; the view adds what depends on texts. */
+struct top_layout {
+    bool is_wide;         /* the selected task and its log are beside the list */
+    unsigned tabs_y;      /* the line of the panes' names */
+    struct top_area list; /* titles and rows */
+    struct top_area why;  /* the selected task: a title and text */
+    struct top_area log;  /* its log: a title and rows */
+    unsigned tab_ends[TOP_PANE_MAX];
+    struct top_column_span {
+        unsigned x, end; /* end 0: not shown */
+    } columns[TOP_COLUMNS_MAX];
 };
 
 struct top {
     struct top_model model;
     struct top_list lists[TOP_LISTS];
-    unsigned orders[TOP_LISTS]; /* of top_panes */
+    struct top_sort sorts[TOP_LISTS];
+    bool sort_cut; /* there are more tasks than are sorted by a column */
     enum top_pane pane;
     size_t rows[TOP_PANE_MAX]; /* selection of the panes that are not lists */
     struct strbuf filter;
+    json_t *tags; /* ids of tagged tasks as members; NULL: none */
 
     enum top_mode mode;
     struct top_text text;
     char *text_id; /* task of the details; NULL: none */
-    bool text_can_release;
+    json_t *shown; /* that task, as the daemon gives it; or NULL */
     struct top_log log;
     struct strbuf search;
 
+    struct top_text why; /* of the wide layout */
+    char *why_id;        /* its task; NULL: none */
+    int64_t log_attempt; /* the run whose log is beside it */
+
     enum top_prompt prompt;
     struct strbuf typed;
-    struct strbuf question;
+    struct strbuf question; /* of the prompt */
+    json_t *asked;          /* the question of the task that is being answered */
+    struct strbuf reply;    /* a reason or an answer */
 
     struct strbuf message; /* in the last line, until the next key */
     bool message_bad;
@@ -358,8 +422,13 @@ struct top {
     bool moves;       /* something drawn changes every second */
 
     enum top_request request;
-    char *target_id; /* task or project; NULL: all */
+    char *target_id; /* task or project; NULL: all, or the tags */
     const struct top_verb *verb;
+
+    struct top_layout layout;
+    bool no_mouse; /* the terminal keeps its own selection */
+    bool no_sides; /* the list has all columns of a wide screen */
+    unsigned mouse_y, mouse_x;
 
     bool unicode, plain; /* plain: for --once, without the key line */
     unsigned width, height;
@@ -380,17 +449,72 @@ void top_set_message(struct top *top, bool bad, const char *format, ...) _printf
 
 /* Handles one key: changes the state, and sets top->request for what only the loop can do. */
 void top_input(struct top *top, int key);
+/* Shows the next match of `search`, or says that it is not there. */
+void top_search_log(struct top *top, bool backward);
 
-/* --- top_view.c ------------------------------------------------------------------------------ */
+/* --- top_actions.c ---------------------------------------------------------------------------- */
+
+/* What can be done to tasks. The daemon says with each task which actions fit; a key of another one
+ * is sent all the same, so that its refusal explains itself. With tagged tasks, a key in the list
+ * means all of them. */
+
+/* The action of a key now: for the tags, or the task that is shown or selected. NULL: none has it. */
+const struct top_verb *top_verb_of(const struct top *top, int key);
+/* Is it the key of an action? Then it is taken: a prompt begins, or a request is set. */
+bool top_take_action(struct top *top, int key);
+/* A key while a prompt is open. */
+void top_take_prompt(struct top *top, int key);
+void top_begin_prompt(struct top *top, enum top_prompt prompt, const char *old);
+
+/* Asks for the answer to the question of the task, an answer of GET /v1/tasks/ID. */
+void top_ask(struct top *top, const json_t *task);
+
+size_t top_tag_count(const struct top *top);
+bool top_is_tagged(const struct top *top, const char *id);
+void top_tag(struct top *top, const char *id, bool on);
+void top_untag_all(struct top *top);
+
+/* The task of the details or log, or the selected one; NULL with a message if nothing is
+ * selected. */
+const char *top_target(struct top *top);
+void top_set_request(struct top *top, enum top_request what, const char *id);
+/* The list of the pane, and its selected task; or NULL. */
+struct top_list *top_list_of(struct top *top);
+const json_t *top_selected(const struct top *top);
+
+/* --- top_layout.c ----------------------------------------------------------------------------- */
 
 /* Draws everything; resizes `cells`, and sets the height of the lists. */
 void top_view(struct top *top, struct top_cells *cells);
-/* Lines of the screen for the rows of a list. */
+/* The areas for the size and mode of now. */
+void top_layout(struct top *top);
+/* Lines of the screen for the rows of a list, text or log. */
 size_t top_view_rows(const struct top *top);
+/* Gives the log the size of its area. */
+void top_fit_log(struct top *top);
+
+/* --- top_panes.c ------------------------------------------------------------------------------ */
+
+/* Draws titles and rows of the pane into layout.list. */
+void top_pane_draw(struct top *top, const struct top_cells *cells);
+/* Sorts a page by a column; tasks without a value come last. */
+void top_pane_sort(const struct top *top, enum top_pane pane, json_t *page);
+/* The next column (+1, -1) that can be sorted by; 0: the daemon's order. */
+unsigned top_pane_next_column(const struct top *top, int by);
+/* For messages: "COST". */
+const char *top_pane_column(enum top_pane pane, unsigned column);
+
+/* --- top_details.c ---------------------------------------------------------------------------- */
 
 /* Details of a task, from GET /v1/tasks/ID and .../why, which may be NULL. */
+struct top_details {
+    bool unicode;
+    bool is_brief; /* open gates on one line */
+};
 void top_details_fill(struct top_text *text, const json_t *task, const json_t *why, time_ms now,
-                      bool unicode);
+                      const struct top_details *how);
+/* A question with its choices, numbered. */
+void top_question_fill(struct top_text *text, const char *id, const json_t *question, time_ms now);
 void top_help_fill(struct top_text *text, bool unicode);
 
 /* --- top_daemon.c ----------------------------------------------------------------------------- */
@@ -409,6 +533,9 @@ void top_help_fill(struct top_text *text, bool unicode);
 struct top_daemon {
     struct request req;
     struct client *events; /* NULL: not connected */
+    struct client *late;   /* waits for the answer to a slow action; or NULL */
+    char *late_id;         /* its task; NULL: several */
+    const struct top_verb *late_verb;
     struct log_stream log;
     bool news;            /* something happened since the last refresh */
     time_ms received;     /* steady clock: last data of the event stream */
@@ -433,6 +560,12 @@ void top_daemon_refresh(struct top_daemon *d, struct top *top);
 /* Loads one wanted page. True: loaded. */
 bool top_daemon_load(struct top_daemon *d, struct top *top);
 void top_daemon_do(struct top_daemon *d, struct top *top);
+/* Shows the selected task and its log beside the list. True: something was requested. */
+bool top_daemon_look(struct top_daemon *d, struct top *top);
+/* Does it show another task or run than the selected one? */
+bool top_daemon_wants_look(const struct top *top);
+/* `ready`: the answer to a slow action can be read. */
+void top_daemon_take_late(struct top_daemon *d, struct top *top, bool ready);
 
 /* For --json: status, and the first page of each list. A new object, or NULL. */
 json_t *top_daemon_all(struct top_daemon *d, struct top *top);
@@ -461,8 +594,11 @@ void top_screen_resize(unsigned *ret_width, unsigned *ret_height);
 void top_screen_redraw(void);
 /* Sends only differences from the last one. */
 void top_screen_show(const struct top_cells *cells);
-/* A character, an enum top_key, or -1: none now; -2: the terminal was closed. */
-int top_screen_key(void);
+/* A character, an enum top_key, with TOP_PASTED or not, 0: unknown; or -1: none now; -2: the terminal was closed. Of a click or the
+ * wheel also the place. */
+int top_screen_key(unsigned *ret_y, unsigned *ret_x);
+/* Off, the terminal selects text with the mouse again. */
+void top_screen_mouse(bool on);
 
 /* Ctrl-Z: restores the terminal, stops, and continues when the shell resumes it. */
 void top_screen_suspend(void);

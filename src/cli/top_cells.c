@@ -16,7 +16,7 @@
 
 void top_cells_size(struct top_cells *cells, unsigned width, unsigned height) {
     size_t count = (size_t)width * height;
-    cells->width = width;
+    cells->width = cells->stride = width;
     cells->height = height;
     cells->cells = xrealloc(cells->cells, (count > 0 ? count : 1) * sizeof(*cells->cells));
     for (size_t i = 0; i < count; i++)
@@ -30,7 +30,19 @@ void top_cells_finish(struct top_cells *cells) {
 }
 
 struct top_cell *top_cells_at(const struct top_cells *cells, unsigned y, unsigned x) {
-    return &cells->cells[(size_t)y * cells->width + x];
+    return &cells->cells[(size_t)y * cells->stride + x];
+}
+
+struct top_cells top_cells_part(const struct top_cells *cells, struct top_area area) {
+    unsigned y = area.y < cells->height ? area.y : cells->height;
+    unsigned x = area.x < cells->width ? area.x : cells->width;
+    return (struct top_cells){
+        .unicode = cells->unicode,
+        .width = area.width < cells->width - x ? area.width : cells->width - x,
+        .height = area.height < cells->height - y ? area.height : cells->height - y,
+        .stride = cells->stride,
+        .cells = cells->cells + (size_t)y * cells->stride + x,
+    };
 }
 
 /* --- characters ------------------------------------------------------------------------------ */

@@ -1,8 +1,7 @@
-/* top_input.c: handles keys.
+/* top_input.c: handles keys and clicks.
  *
- * A key changes the state, or sets a request that the loop executes; nothing is sent or drawn here.
- * Actions that stop work (pause, cancel) need a confirmation; it names the task and applies to that
- * task, even if the selection has moved. */
+ * A key changes the state, or sets a request that the loop executes; nothing is sent or drawn
+ * here. */
 #include "cli/top.h"
 
 #include <stdarg.h>
@@ -10,9 +9,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cli/print_task.h"
 
-#define TYPED_MOST 200 /* bytes of a filter */
+#define WHEEL 3 /* rows */
 
 /* clang-format off */
 const struct top_pane_row top_panes[TOP_PANE_MAX] = {
@@ -24,17 +22,6 @@ const struct top_pane_row top_panes[TOP_PANE_MAX] = {
     [TOP_PANE_ALERTS]  = { "alerts" },
 };
 
-enum { VERB_HOLD, VERB_RELEASE, VERB_PAUSE, VERB_RESUME }; /* the first verbs; they have no key */
-static const struct top_verb verbs[] = {
-    { 0, "/v1/tasks/hold", NULL, "held", NULL, NULL },
-    { 0, "/v1/tasks/release", NULL, "released", NULL, NULL },
-    { 0, "/v1/pause", NULL, "paused; what runs goes on", NULL, "pause %s? what runs goes on" },
-    { 0, "/v1/resume", NULL, "resumed", NULL, "resume %s?" },
-    { 'c', "/v1/tasks/cancel", NULL, "canceled", "is told to stop", "cancel %s?" },
-    { 'r', "/v1/tasks/retry", NULL, "retried", NULL, NULL },
-    { '+', "/v1/tasks/priority", "front", "goes before all that wait", NULL, NULL },
-    { '-', "/v1/tasks/priority", "back", "goes behind all that wait", NULL, NULL },
-};
 /* clang-format on */
 
 int top_pane_find(const char *name) {
@@ -60,6 +47,12 @@ void top_finish(struct top *top) {
     strbuf_finish(&top->typed);
     strbuf_finish(&top->question);
     strbuf_finish(&top->message);
+    strbuf_finish(&top->reply);
+    top_text_finish(&top->why);
+    json_decref(top->tags);
+    json_decref(top->shown);
+    json_decref(top->asked);
+    free(top->why_id);
     free(top->text_id);
     free(top->target_id);
 }
@@ -73,98 +66,9 @@ void top_set_message(struct top *top, bool bad, const char *format, ...) {
     top->message_bad = bad;
 }
 
-static void set_request(struct top *top, enum top_request what, const char *id) {
-    char *copy = id ? xstrdup(id) : NULL;
-    free(top->target_id);
-    top->target_id = copy;
-    top->request = what;
-}
+/* --- searching ------------------------------------------------------------------------------- */
 
-/* --- targets --------------------------------------------------------------------------------- */
-
-static struct top_list *list_of(struct top *top) {
-    return top->pane < TOP_LISTS ? &top->lists[top->pane] : NULL;
-}
-
-static const json_t *selected_task(struct top *top) {
-    const struct top_list *list = list_of(top);
-    return list ? top_list_selected(list) : NULL;
-}
-
-/* The task of the details or log, or the selected one; NULL with a message if nothing is
- * selected. */
-static const char *target(struct top *top) {
-    if (top->mode == TOP_MODE_LOG)
-        return top->log.task;
-    if (top->mode == TOP_MODE_TEXT)
-        return top->text_id;
-    const json_t *task = selected_task(top);
-    if (!task)
-        top_set_message(top, true, "no task is selected");
-    return get_text(task, "id", NULL);
-}
-
-/* --- changes --------------------------------------------------------------------------------- */
-
-static void change(struct top *top, const struct top_verb *verb, const char *id) {
-    set_request(top, TOP_REQUEST_CHANGE, id);
-    top->verb = verb;
-    if (!verb->confirm)
-        return;
-    const json_t *task = selected_task(top);
-    const char *rest = strstr(verb->confirm, "%s"), *title = print_title(task);
-    strbuf_clear(&top->question);
-    strbuf_printf(&top->question, "%.*s%s%s", (int)(rest - verb->confirm), verb->confirm,
-                  id ? id : "everything", rest + 2);
-    if (verb->key == 'c' && id && strcmp(get_text(task, "id", ""), id) == 0 && title)
-        strbuf_printf(&top->question, " %s", title);
-    top->prompt = TOP_PROMPT_SURE;
-    top->request = TOP_REQUEST_NONE;
-}
-
-/* Of all tasks, or of the selected task's project. */
-static void pause_or_resume(struct top *top, bool of_project) {
-    const json_t *status = top->model.status;
-    const char *project = of_project ? get_text(selected_task(top), "project", "") : NULL;
-    bool paused = !project && get_true(status, "paused");
-    if (project && !*project) {
-        top_set_message(top, true, "no task is selected whose project could be paused");
-        return;
-    }
-    EACH_ITEM(one, json_object_get(status, "projects")) {
-        if (project && strcmp(get_text(one, "name", ""), project) == 0)
-            paused = get_true(one, "paused");
-    }
-    change(top, &verbs[paused ? VERB_RESUME : VERB_PAUSE], project);
-}
-
-static bool take_verb(struct top *top, int key) {
-    if (key == 'p' || key == 'P') {
-        pause_or_resume(top, key == 'P');
-        return true;
-    }
-    if (key == 'h') {
-        const char *id = target(top);
-        bool release = top->mode == TOP_MODE_TEXT ? top->text_can_release
-                                                  : top_offers(selected_task(top), "release");
-        if (id)
-            change(top, &verbs[release ? VERB_RELEASE : VERB_HOLD], id);
-        return true;
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-        if (verbs[i].key != key)
-            continue;
-        const char *id = target(top);
-        if (id)
-            change(top, &verbs[i], id);
-        return true;
-    }
-    return false;
-}
-
-/* --- typing ---------------------------------------------------------------------------------- */
-
-static void search_on(struct top *top, bool backward) {
+void top_search_log(struct top *top, bool backward) {
     if (top->search.length == 0) {
         top_set_message(top, true, "nothing to look for yet: / asks for it");
         return;
@@ -175,67 +79,6 @@ static void search_on(struct top *top, bool backward) {
                         strbuf_text(&top->search));
     else if (found == 2)
         top_set_message(top, false, "went on from the %s", backward ? "end" : "beginning");
-}
-
-static void end_typing(struct top *top) {
-    bool searches = top->prompt == TOP_PROMPT_SEARCH;
-    struct strbuf *to = searches ? &top->search : &top->filter;
-    if (!searches || top->typed.length > 0) { /* an empty search repeats the last one */
-        strbuf_clear(to);
-        strbuf_puts(to, strbuf_text(&top->typed));
-    }
-    top->prompt = TOP_PROMPT_NONE;
-    if (searches)
-        search_on(top, false);
-    for (size_t i = 0; !searches && i < TOP_LISTS; i++)
-        top_list_reset(&top->lists[i]);
-}
-
-static void add_typed(struct top *top, unsigned c) {
-    char bytes[4];
-    size_t size = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    if (c < 0x20 || c == 0x7f || c >= 0x110000 || top->typed.length + size > TYPED_MOST)
-        return;
-    static const unsigned char leads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
-    for (size_t i = size; i-- > 1; c >>= 6)
-        bytes[i] = (char)(0x80 | (c & 0x3f));
-    bytes[0] = (char)(leads[size] | c);
-    strbuf_add(&top->typed, bytes, size);
-}
-
-/* Removes the last character, of any number of bytes. */
-static void drop_last(struct strbuf *typed) {
-    while (typed->length > 0 && ((unsigned char)typed->text[typed->length - 1] & 0xc0) == 0x80)
-        typed->length--;
-    if (typed->length > 0)
-        typed->text[--typed->length] = '\0';
-}
-
-static void take_typed(struct top *top, int key) {
-    struct strbuf *typed = &top->typed;
-    switch (key) {
-    case TOP_KEY_ENTER:
-        end_typing(top);
-        break;
-    case TOP_KEY_ESCAPE:
-        top->prompt = TOP_PROMPT_NONE;
-        break;
-    case TOP_KEY_BACKSPACE:
-        drop_last(typed);
-        break;
-    case 'U' - '@': /* Ctrl-U */
-        strbuf_clear(typed);
-        break;
-    default:
-        add_typed(top, (unsigned)key);
-        break;
-    }
-}
-
-static void begin_typing(struct top *top, enum top_prompt prompt, const char *old) {
-    strbuf_clear(&top->typed);
-    strbuf_puts(&top->typed, old);
-    top->prompt = prompt;
 }
 
 /* --- moving ---------------------------------------------------------------------------------- */
@@ -270,7 +113,7 @@ static long movement(const struct top *top, int key) {
 
 static bool take_movement(struct top *top, int key) {
     long by = movement(top, key);
-    struct top_list *list = top->mode == TOP_MODE_LIST ? list_of(top) : NULL;
+    struct top_list *list = top->mode == TOP_MODE_LIST ? top_list_of(top) : NULL;
     if (by == 0)
         return false;
     if (top->mode == TOP_MODE_LOG) {
@@ -290,13 +133,13 @@ static bool take_movement(struct top *top, int key) {
 /* --- other keys ------------------------------------------------------------------------------ */
 
 static void open_log(struct top *top, const char *stream) {
-    const char *id = target(top);
+    const char *id = top_target(top);
     if (!id)
         return;
     top_log_open(&top->log, id, stream);
     top->mode = TOP_MODE_LOG;
-    top_log_size(&top->log, top->width, top_view_rows(top), top->unicode);
-    set_request(top, TOP_REQUEST_LOG, top->log.task);
+    top_fit_log(top);
+    top_set_request(top, TOP_REQUEST_LOG, top->log.task);
 }
 
 static const char *next_stream(const char *stream) {
@@ -307,19 +150,24 @@ static const char *next_stream(const char *stream) {
     return streams[(i + 1) % ARRAY_SIZE(streams)];
 }
 
+static void forget_text(struct top *top) {
+    free(TAKE_PTR(top->text_id));
+    json_decref(TAKE_PTR(top->shown));
+}
+
 static void close_mode(struct top *top) {
     if (top->mode == TOP_MODE_LOG) {
-        set_request(top, TOP_REQUEST_CLOSE_LOG, NULL);
+        top_set_request(top, TOP_REQUEST_CLOSE_LOG, NULL);
         top_log_finish(&top->log);
     }
     /* Back from a log to the task's details, if they were open. */
     top->mode = top->mode == TOP_MODE_LOG && top->text_id ? TOP_MODE_TEXT : TOP_MODE_LIST;
     if (top->mode == TOP_MODE_LIST)
-        free(TAKE_PTR(top->text_id));
+        forget_text(top);
 }
 
 static void show_text(struct top *top) {
-    free(TAKE_PTR(top->text_id));
+    forget_text(top);
     top->text.top = 0;
     top->mode = TOP_MODE_TEXT;
 }
@@ -336,38 +184,191 @@ static void open_row(struct top *top) {
         top_text_add(&top->text, TOP_PLAIN, 0, "%s", get_text(alert, "text", ""));
         return;
     }
-    const char *id = get_text(selected_task(top), "id", NULL);
+    const char *id = get_text(top_selected(top), "id", NULL);
     if (!id)
         return;
-    set_request(top, TOP_REQUEST_DETAILS, id);
+    top_set_request(top, TOP_REQUEST_DETAILS, id);
     show_text(top);
     top->text_id = xstrdup(id);
 }
 
-static void change_order(struct top *top) {
-    if (top->pane >= TOP_LISTS)
-        return;
-    const char *const *orders = top_panes[top->pane].orders;
-    unsigned next = top->orders[top->pane] + 1;
-    bool has = next < ARRAY_SIZE(top_panes[0].orders) && orders[next];
-    top->orders[top->pane] = has ? next : 0;
-    top_list_reset(&top->lists[top->pane]);
+/* --- order ----------------------------------------------------------------------------------- */
+
+static void say_order(struct top *top) {
     static const char *const words[][2] = { { "queue", "as they will start" },
                                             { "old", "oldest first" },
                                             { "new", "newest first" } };
+    const struct top_sort *sort = &top->sorts[top->pane];
+    const char *order = top_panes[top->pane].orders[sort->order];
+    if (sort->column > 0) {
+        top_set_message(top, false, "sorted by %s%s", top_pane_column(top->pane, sort->column),
+                        sort->reverse ? ", reversed" : "");
+        return;
+    }
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (strcmp(words[i][0], orders[top->orders[top->pane]]) == 0)
+        if (strcmp(words[i][0], order) == 0)
             top_set_message(top, false, "%s", words[i][1]);
 }
+
+static void set_sort(struct top *top, struct top_sort sort) {
+    top->sorts[top->pane] = sort;
+    top_list_reset(&top->lists[top->pane]);
+    say_order(top);
+}
+
+static void change_order(struct top *top) {
+    const char *const *orders = top_panes[top->pane].orders;
+    unsigned next = top->sorts[top->pane].order + 1;
+    bool has = next < ARRAY_SIZE(top_panes[0].orders) && orders[next];
+    set_sort(top, (struct top_sort){ .order = has ? next : 0 });
+}
+
+/* Of a column the other direction; of the daemon's orders the opposite one, if it has one. */
+static void reverse_order(struct top *top) {
+    struct top_sort sort = top->sorts[top->pane];
+    const char *const *orders = top_panes[top->pane].orders;
+    const char *opposite = strcmp(orders[sort.order], "new") == 0 ? "old" : "new";
+    if (sort.column > 0) {
+        sort.reverse = !sort.reverse;
+    } else if (strcmp(orders[sort.order], "queue") == 0) {
+        top_set_message(top, true, "the order of the queue cannot be reversed: s or < > first");
+        return;
+    }
+    for (unsigned i = 0; sort.column == 0 && i < ARRAY_SIZE(top_panes[0].orders) && orders[i]; i++)
+        if (strcmp(orders[i], opposite) == 0) {
+            sort.order = i;
+            break;
+        }
+    set_sort(top, sort);
+}
+
+static void sort_by(struct top *top, unsigned column) {
+    struct top_sort sort = top->sorts[top->pane];
+    sort.reverse = column > 0 && sort.column == column && !sort.reverse;
+    sort.column = column;
+    set_sort(top, sort);
+}
+
+static bool take_order(struct top *top, int key) {
+    if (!strchr("s<>R", key) || key >= 0x80 || top->pane >= TOP_LISTS)
+        return false;
+    if (key == 's')
+        change_order(top);
+    else if (key == 'R')
+        reverse_order(top);
+    else
+        sort_by(top, top_pane_next_column(top, key == '>' ? 1 : -1));
+    return true;
+}
+
+/* --- the mouse ------------------------------------------------------------------------------- */
+
+static bool is_inside(const struct top *top, const struct top_area *area) {
+    return top->mouse_y >= area->y && top->mouse_y < area->y + area->height
+           && top->mouse_x >= area->x && top->mouse_x < area->x + area->width;
+}
+
+static void click_tab(struct top *top) {
+    for (int i = 0; i < TOP_PANE_MAX; i++)
+        if (top->mouse_x < top->layout.tab_ends[i]) {
+            top->pane = (enum top_pane)i;
+            return;
+        }
+}
+
+static void click_heading(struct top *top) {
+    for (unsigned i = 1; i < TOP_COLUMNS_MAX && top->pane < TOP_LISTS; i++) {
+        const struct top_column_span *span = &top->layout.columns[i];
+        if (top->mouse_x >= span->x && top->mouse_x < span->end) {
+            sort_by(top, i);
+            return;
+        }
+    }
+}
+
+static void click_row(struct top *top) {
+    struct top_list *list = top_list_of(top);
+    size_t row = top->mouse_y - top->layout.list.y - 1, height = top_view_rows(top);
+    size_t selected = top->rows[top->pane];
+    if (list)
+        top_list_select(list, list->top + row);
+    else /* drawing keeps it in range */
+        top->rows[top->pane] = row + (selected >= height ? selected - height + 1 : 0);
+}
+
+static void click(struct top *top) {
+    if (top->mode != TOP_MODE_LIST)
+        return;
+    if (top->mouse_y == top->layout.tabs_y)
+        click_tab(top);
+    else if (is_inside(top, &top->layout.list) && top->mouse_y == top->layout.list.y)
+        click_heading(top);
+    else if (is_inside(top, &top->layout.list))
+        click_row(top);
+}
+
+/* Scrolls what is below the pointer. */
+static void wheel(struct top *top, long by) {
+    bool in_list = top->mode == TOP_MODE_LIST, wide = in_list && top->layout.is_wide;
+    if (top->mode == TOP_MODE_LOG || (wide && is_inside(top, &top->layout.log)))
+        top_log_move(&top->log, by);
+    else if (top->mode == TOP_MODE_TEXT)
+        top->text.top = top_moved(top->text.top, by);
+    else if (wide && is_inside(top, &top->layout.why))
+        top->why.top = top_moved(top->why.top, by);
+    else if (top_list_of(top))
+        top_list_scroll(top_list_of(top), by);
+}
+
+static bool take_mouse(struct top *top, int key) {
+    if (key == TOP_KEY_CLICK)
+        click(top);
+    else if (key == TOP_KEY_WHEEL_UP || key == TOP_KEY_WHEEL_DOWN)
+        wheel(top, key == TOP_KEY_WHEEL_UP ? -WHEEL : WHEEL);
+    else
+        return false;
+    return true;
+}
+
+/* --- what is shown --------------------------------------------------------------------------- */
+
+static void switch_mouse(struct top *top) {
+    top->no_mouse = !top->no_mouse;
+    top->request = TOP_REQUEST_MOUSE;
+    top_set_message(top, false,
+                    top->no_mouse ? "mouse off: the terminal selects text" : "mouse on");
+}
+
+static void switch_sides(struct top *top) {
+    top->no_sides = !top->no_sides;
+    top_layout(top);
+    if (!top->no_sides && !top->layout.is_wide)
+        top_set_message(top, false,
+                        "the task and its log are shown from 140 columns and 20 lines on");
+}
+
+/* --- tags ------------------------------------------------------------------------------------ */
+
+static void tag_selected(struct top *top) {
+    const char *id = get_text(top_selected(top), "id", NULL);
+    if (!id) {
+        top_set_message(top, true, "no task is selected");
+        return;
+    }
+    top_tag(top, id, !top_is_tagged(top, id));
+    top_list_move(top_list_of(top), 1);
+}
+
+/* --- keys ------------------------------------------------------------------------------------ */
 
 static void take_in_log(struct top *top, int key) {
     switch (key) {
     case '/':
-        begin_typing(top, TOP_PROMPT_SEARCH, "");
+        top_begin_prompt(top, TOP_PROMPT_SEARCH, "");
         break;
     case 'n':
     case 'N':
-        search_on(top, key == 'N');
+        top_search_log(top, key == 'N');
         break;
     case 'f':
         top_log_move(&top->log, TOP_FAR);
@@ -377,7 +378,7 @@ static void take_in_log(struct top *top, int key) {
         open_log(top, next_stream(top->log.stream));
         break;
     default:
-        (void)(key == 'c' && take_verb(top, key));
+        (void)(key == 'c' && top_take_action(top, key));
         break;
     }
 }
@@ -386,6 +387,17 @@ static bool closes_mode(const struct top *top, int key) {
     return top->mode != TOP_MODE_LIST
            && (key == 'q' || key == TOP_KEY_ESCAPE || key == TOP_KEY_LEFT
                || (key == TOP_KEY_ENTER && top->mode == TOP_MODE_TEXT));
+}
+
+/* Removes the tags, or else the filter. */
+static void take_escape(struct top *top) {
+    if (top_tag_count(top) > 0) {
+        top_untag_all(top);
+    } else if (top->filter.length > 0) {
+        strbuf_clear(&top->filter);
+        for (size_t i = 0; i < TOP_LISTS; i++)
+            top_list_reset(&top->lists[i]);
+    }
 }
 
 static void take_in_list(struct top *top, int key) {
@@ -399,17 +411,28 @@ static void take_in_list(struct top *top, int key) {
         top->pane = (top->pane + TOP_PANE_MAX - 1) % TOP_PANE_MAX;
         break;
     case '/':
-        begin_typing(top, TOP_PROMPT_FILTER, strbuf_text(&top->filter));
+        top_begin_prompt(top, TOP_PROMPT_FILTER, strbuf_text(&top->filter));
         break;
-    case TOP_KEY_ESCAPE: /* clears the filter */
-        strbuf_clear(&top->typed);
-        top->prompt = TOP_PROMPT_FILTER;
-        if (top->filter.length > 0)
-            end_typing(top);
-        top->prompt = TOP_PROMPT_NONE;
+    case TOP_KEY_ESCAPE:
+        take_escape(top);
         break;
-    case 's':
-        change_order(top);
+    case 't':
+        tag_selected(top);
+        break;
+    case 'T':
+        if (top->pane < TOP_LISTS)
+            top_set_request(top, TOP_REQUEST_TAG_ALL, NULL);
+        break;
+    case 'J':
+    case 'K':
+        if (top->layout.is_wide)
+            top_log_move(&top->log, (key == 'J' ? 1 : -1) * (long)(top->layout.log.height / 2));
+        break;
+    case 'm':
+        switch_mouse(top);
+        break;
+    case 'w':
+        switch_sides(top);
         break;
     case 'l':
         open_log(top, "out");
@@ -423,33 +446,40 @@ static void take_in_list(struct top *top, int key) {
     default:
         if (key >= '1' && key < '1' + TOP_PANE_MAX)
             top->pane = (enum top_pane)(key - '1');
-        else
-            (void)take_verb(top, key);
+        else if (!take_order(top, key))
+            (void)top_take_action(top, key);
         break;
     }
 }
 
+/* Pasted text neither acts nor confirms, and its line breaks do not send it. */
+static void take_pasted(struct top *top, int key) {
+    bool is_blank = key == TOP_KEY_ENTER || key == TOP_KEY_TAB;
+    if (top->prompt == TOP_PROMPT_NONE || top->prompt == TOP_PROMPT_SURE)
+        top_set_message(top, true, "pasted text is not taken as keys");
+    else if (is_blank || key < TOP_KEY_UP)
+        top_take_prompt(top, is_blank ? ' ' : key);
+}
+
 void top_input(struct top *top, int key) {
     top->request = TOP_REQUEST_NONE;
+    if (key & TOP_PASTED) {
+        take_pasted(top, key & ~TOP_PASTED);
+        return;
+    }
     strbuf_clear(&top->message);
     if (key == 'L' - '@') { /* Ctrl-L */
         top->request = TOP_REQUEST_REDRAW;
-    } else if (top->prompt == TOP_PROMPT_SURE) {
-        top->prompt = TOP_PROMPT_NONE;
-        if (key == 'y' || key == 'Y')
-            top->request = TOP_REQUEST_CHANGE;
-        else
-            top_set_message(top, false, "nothing was changed");
     } else if (top->prompt != TOP_PROMPT_NONE) {
-        take_typed(top, key);
+        top_take_prompt(top, key);
+    } else if (take_mouse(top, key) || take_movement(top, key)) {
+        return;
     } else if (key == '?') {
         if (top->mode == TOP_MODE_LOG)
             close_mode(top);
         show_text(top);
         top_text_clear(&top->text);
         top_help_fill(&top->text, top->unicode);
-    } else if (take_movement(top, key)) {
-        return;
     } else if (closes_mode(top, key)) {
         close_mode(top);
     } else if (top->mode == TOP_MODE_LOG) {
@@ -457,7 +487,7 @@ void top_input(struct top *top, int key) {
     } else if (top->text_id && key == 'l') { /* text_id is NULL in a list, and in the help */
         open_log(top, "out");
     } else if (top->mode == TOP_MODE_TEXT) {
-        (void)(top->text_id && take_verb(top, key));
+        (void)(top->text_id && top_take_action(top, key));
     } else {
         take_in_list(top, key);
     }

@@ -49,6 +49,11 @@ static void add_limit(json_t *limits, const json_t *item, const char *prefix, co
         strbuf_puts(&state, "full");
     if (closed && hits > 0)
         strbuf_printf(&state, ", %lld hit%s", (long long)hits, hits == 1 ? "" : "s");
+    double usd = get_real(item, "usd_used", 0), usd_cap = get_real(item, "usd_cap", -1);
+    if (usd > 0 || usd_cap >= 0)
+        strbuf_printf(&state, "%s%s%s%s", state.length > 0 ? ", " : "", print_usd(usd).text,
+                      usd_cap >= 0 ? " of " : " spent",
+                      usd_cap >= 0 ? print_usd(usd_cap).text : "");
     if (reserved > 0)
         strbuf_printf(&state, "%s%s reserved", state.length > 0 ? ", " : "",
                       print_short(reserved).text);
@@ -361,6 +366,28 @@ size_t top_moved(size_t row, long by) {
 void top_list_move(struct top_list *list, long by) {
     list->to_end = by == TOP_FAR && !list->complete;
     list->selected = top_moved(list->selected, by);
+    keep_inside(list);
+    remember_id(list);
+}
+
+void top_list_scroll(struct top_list *list, long by) {
+    size_t known = top_list_known(list), most = known > list->height ? known - list->height : 0;
+    list->to_end = false;
+    list->top = top_moved(list->top, by);
+    list->top = list->top < most ? list->top : most;
+    if (list->selected < list->top)
+        list->selected = list->top;
+    if (list->height > 0 && list->selected >= list->top + list->height)
+        list->selected = list->top + list->height - 1;
+    keep_inside(list);
+    remember_id(list);
+}
+
+void top_list_select(struct top_list *list, size_t row) {
+    if (row >= top_list_known(list))
+        return;
+    list->to_end = false;
+    list->selected = row;
     keep_inside(list);
     remember_id(list);
 }

@@ -24,6 +24,9 @@
 
 static SCREEN *screen;
 static bool has_colours;
+static bool knows_mouse; /* the terminal reports it */
+static bool is_ansi;     /* its control sequences begin with ESC [ */
+static bool is_pasting;
 
 /* --- crashes --------------------------------------------------------------------------------- */
 
@@ -32,15 +35,23 @@ static struct termios terminal_before;
 static char leave_bytes[128];
 static size_t leave_size;
 
-static void add_leave(const char *capability) {
-    const char *text = tigetstr(capability);
-    if (!text || text == (char *)-1 || strstr(text, "$<"))
-        return; /* missing, or with padding delays */
+static bool has_capability(const char *name) {
+    const char *text = tigetstr(name);
+    return text && text != (char *)-1;
+}
+
+static void add_leave_text(const char *text) {
     size_t size = strlen(text);
     if (leave_size + size >= sizeof(leave_bytes))
         return;
     (void)snprintf(leave_bytes + leave_size, sizeof(leave_bytes) - leave_size, "%s", text);
     leave_size += size;
+}
+
+static void add_leave(const char *capability) {
+    const char *text = tigetstr(capability);
+    if (has_capability(capability) && !strstr(text, "$<")) /* padding delays */
+        add_leave_text(text);
 }
 
 static void on_crash(int signal_number) {
@@ -83,6 +94,19 @@ static void open_colours(void) {
     }
 }
 
+/* --- pasted text ----------------------------------------------------------------------------- */
+
+/* The terminal marks its begin and end: it is no series of keys, whatever it contains. */
+enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END };
+
+static void mark_pastes(bool on) {
+    if (!is_ansi)
+        return;
+    (void)fputs(on ? "\033[?2004h" : "\033[?2004l", stdout);
+    (void)fflush(stdout);
+    is_pasting = false;
+}
+
 /* --- opening --------------------------------------------------------------------------------- */
 
 static int check_terminal(struct error *err) {
@@ -101,9 +125,12 @@ static int check_terminal(struct error *err) {
                          "the terminal '%s' is not known here: use 'sluice top --once', or another "
                          "TERM (example: TERM=xterm sluice top)",
                          name);
-    const char *place = tigetstr("cup");
-    bool places = place && place != (char *)-1;
+    bool places = has_capability("cup");
     leave_size = 0;
+    knows_mouse = has_capability("kmous");
+    is_ansi = places && strncmp(tigetstr("cup"), "\033[", 2) == 0;
+    add_leave_text(knows_mouse ? "\033[?1006;1000l" : "");
+    add_leave_text(is_ansi ? "\033[?2004l" : "");
     add_leave("sgr0");
     add_leave("cnorm");
     add_leave("rmkx");
@@ -126,7 +153,21 @@ static void set_modes(void) {
     (void)nodelay(stdscr, TRUE);
     (void)leaveok(stdscr, TRUE);
     (void)curs_set(0);
+    (void)define_key("\033[200~", PASTE_BEGIN);
+    (void)define_key("\033[201~", PASTE_END);
+    mark_pastes(true);
     (void)set_escdelay(25); /* ms: a key that starts with ESC arrives in one piece, even over ssh */
+}
+
+/* A press and a release that arrive together are a click, several of them a double click. */
+#define PRESSES                                                                                    \
+    (BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON1_DOUBLE_CLICKED | BUTTON1_TRIPLE_CLICKED)
+
+void top_screen_mouse(bool on) {
+    /* All events: the library waits for the next one after one that is not wanted, even with
+     * nodelay. */
+    (void)mousemask(on && knows_mouse ? ALL_MOUSE_EVENTS : 0, NULL);
+    (void)mouseinterval(0); /* report a press at once, without waiting for a double click */
 }
 
 int top_screen_open(struct error *err) {
@@ -148,6 +189,7 @@ int top_screen_open(struct error *err) {
 void top_screen_close(void) {
     if (!screen)
         return;
+    mark_pastes(false);
     (void)endwin();
     watch_crashes(false);
     delscreen(screen);
@@ -230,11 +272,29 @@ static int key_of(int result, wint_t c) {
     return result == OK ? (int)c : 0;
 }
 
-int top_screen_key(void) {
+static int mouse_key(unsigned *ret_y, unsigned *ret_x) {
+    MEVENT event;
+    if (getmouse(&event) != OK || event.y < 0 || event.x < 0)
+        return 0;
+    *ret_y = (unsigned)event.y;
+    *ret_x = (unsigned)event.x;
+    return event.bstate & PRESSES           ? TOP_KEY_CLICK
+           : event.bstate & BUTTON4_PRESSED ? TOP_KEY_WHEEL_UP
+           : event.bstate & BUTTON5_PRESSED ? TOP_KEY_WHEEL_DOWN
+                                            : 0;
+}
+
+int top_screen_key(unsigned *ret_y, unsigned *ret_x) {
     wint_t c;
     int r = get_wch(&c);
+    if (r == KEY_CODE_YES && c == KEY_MOUSE)
+        return mouse_key(ret_y, ret_x);
+    if (r == KEY_CODE_YES && (c == PASTE_BEGIN || c == PASTE_END)) {
+        is_pasting = c == PASTE_BEGIN;
+        return 0;
+    }
     if (r == KEY_CODE_YES || r == OK)
-        return key_of(r, c);
+        return key_of(r, c) | (is_pasting ? TOP_PASTED : 0);
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
     bool closed = poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLERR | POLLNVAL));
     return closed ? -2 : -1;
@@ -243,6 +303,7 @@ int top_screen_key(void) {
 void top_screen_suspend(void) {
     struct sigaction usual = { .sa_handler = SIG_DFL }, before;
     sigset_t stop, mask;
+    mark_pastes(false);
     (void)endwin();
     watch_crashes(false);
     sigemptyset(&stop);
@@ -253,4 +314,5 @@ void top_screen_suspend(void) {
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     (void)sigaction(SIGTSTP, &before, NULL);
     watch_crashes(true);
+    mark_pastes(true);
 }

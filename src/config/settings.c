@@ -200,12 +200,13 @@ FORM(prefix, is_prefix,
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-#define COUNT_MAX   1000000000 /* slots, tasks */
-#define RETRIES_MAX 60000      /* the counters of a task have 16 bits */
-#define TOKENS_MAX  INT64_C(1000000000000000)
-#define SCORE_MAX   1000000
-#define SPAN_MAX    DAYS(3650)
-#define MB_MAX      1000000000 /* a petabyte */
+#define COUNT_MAX       1000000000 /* slots, tasks */
+#define RETRIES_MAX     60000      /* the counters of a task have 16 bits */
+#define CONNECTIONS_MAX 100000
+#define TOKENS_MAX      INT64_C(1000000000000000)
+#define SCORE_MAX       1000000
+#define SPAN_MAX        DAYS(3650)
+#define MB_MAX          1000000000 /* a petabyte */
 
 /* Values used by several rows. */
 static const char *const untils[] = { "exit", "done", "validate", "external", NULL };

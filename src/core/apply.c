@@ -9,6 +9,7 @@
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
+#include "core/ready_first.h"
 #include "core/ready_queue.h"
 #include "core/task.h"
 
@@ -82,6 +83,7 @@ static int apply_project(struct core *c, const struct fact *fact, struct error *
         key_at(c, p->key)->owner = key_at(c, p->key_workspaces)->owner = index;
         key_at(c, p->key_review)->owner = index;
         by_symbol_set(&c->project_of, spec->id, index);
+        ready_add_project(c, index);
         return 0;
     }
     struct project *p = &c->projects[index];
@@ -100,8 +102,8 @@ static int apply_project(struct core *c, const struct fact *fact, struct error *
     key_set_cap(c, p->key, spec->max_running);
     key_set_cap(c, p->key_workspaces, spec->workspaces);
     key_set_cap(c, p->key_review, spec->review);
-    p->best_epoch = 0;
     fair_count_project(c, index);
+    ready_reopen_project(c, index);
     return 0;
 }
 
@@ -120,7 +122,7 @@ static int apply_kind(struct core *c, const struct fact *fact, struct error *err
     }
     c->kinds[index].spec = *spec;
     key_set_cap(c, c->kinds[index].key, spec->max_running);
-    c->epoch++; /* the base is part of the score */
+    ready_touch_all(c); /* the base is part of the score */
     return 0;
 }
 
@@ -249,7 +251,7 @@ static int apply_limiter_used(struct core *c, const struct fact *fact, struct er
     if (!index)
         return error_set(err, -ENOENT, "limiter '%s' is not known",
                          symbol_name(&c->symbols, fact->used.limiter));
-    return !limiter_set_quota(c, index, fact->used.window, fact->used.quota);
+    return !limiter_set_quota(c, index, fact->used.window, fact->used.quota, fact->used.corrects);
 }
 
 static int apply_hours(struct core *c, const struct fact *fact, struct error *err) {
@@ -464,16 +466,32 @@ static int check_spec(struct core *c, const struct task_spec *spec, uint32_t kno
     return r;
 }
 
+static void fill_history(struct core *c, uint32_t task, const struct task_spec *spec) {
+    if (spec->iteration == 1
+        && !(spec->failures | spec->launch_failures | spec->losses | spec->restarts
+             | spec->breaker_openings))
+        return;
+    struct task_history *history = history_own(c, task);
+    history->iteration = spec->iteration;
+    history->failures = spec->failures;
+    history->launch_failures = spec->launch_failures;
+    history->losses = spec->losses;
+    history->restarts = spec->restarts;
+    history->breaker_openings = spec->breaker_openings;
+}
+
 static void fill_task(struct core *c, uint32_t task, const struct task_spec *spec,
                       const struct names *names) {
     struct task *t = task_at(c, task);
+    fill_history(c, task, spec);
+    if (spec->group)
+        links_own(c, task)->group = spec->group;
     t->project = names->project;
     t->kind = names->kind;
     t->agent = names->agent;
     t->limiter = names->limiter ? names->limiter : c->agents[names->agent].limiter;
     t->priority = spec->priority;
     t->created_at = t->enqueued_at = spec->created_at;
-    t->iteration = spec->iteration;
     t->attempt = spec->attempt;
     t->until = (uint8_t)spec->until;
     t->parent_gate = (uint8_t)spec->parent_gate;
@@ -482,13 +500,7 @@ static void fill_task(struct core *c, uint32_t task, const struct task_spec *spe
                               : spec->retry_max >= RETRY_MAX_DEFAULT ? RETRY_MAX_DEFAULT - 1
                                                                      : spec->retry_max);
     t->tag = spec->tag;
-    t->failures = spec->failures;
-    t->launch_failures = spec->launch_failures;
-    t->losses = spec->losses;
-    t->restarts = spec->restarts;
-    t->breaker_openings = spec->breaker_openings;
     t->reason = (uint8_t)spec->reason;
-    t->group = spec->group;
     t->flags = (uint16_t)((spec->parallelizable ? TASK_PARALLELIZABLE : 0)
                           | (spec->review ? TASK_REVIEW : 0)
                           | (spec->artifact_missing ? TASK_ARTIFACT_MISSING : 0)
@@ -580,10 +592,9 @@ static void begin_task(struct core *c, uint32_t task, const struct task_spec *sp
 static void notify_referrers(struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
     depend_changed(c, task, TASK_ABSENT, t->state);
-    for (uint32_t h = t->first_child; h; h = task_at(c, h)->next_sibling) {
-        struct task *child = task_at(c, h);
-        if (child->parent_iteration == 0) {
-            child->parent_iteration = t->iteration;
+    for (uint32_t h = links_of(c, t)->first_child; h; h = links_at(c, h)->next_sibling) {
+        if (links_at(c, h)->parent_iteration == 0) {
+            links_own(c, h)->parent_iteration = iteration_of(c, t);
             task_changed(c, h);
         }
         task_recheck(c, h);
@@ -609,25 +620,26 @@ static int apply_task_added(struct core *c, const struct fact *fact, struct erro
     if (spec->parent) {
         uint32_t parent = task_named(c, spec->parent);
         tree_add_child(c, parent, task);
-        task_at(c, task)->parent_iteration =
-            spec->parent_iteration ? spec->parent_iteration : task_at(c, parent)->iteration;
+        links_own(c, task)->parent_iteration =
+            spec->parent_iteration ? spec->parent_iteration : iteration_of(c, task_at(c, parent));
     }
     const struct task *t = task_at(c, task);
-    if (t->parent || t->first_child || t->depth) /* most have neither */
+    if (t->links || t->depth) /* most have neither */
         tree_set_depth(c, task);
-    if (t->needs || spec->depends_on_count > 0)
+    if (t->links || spec->depends_on_count > 0)
         depend_set(c, task, spec->depends_on, spec->depends_on_count);
     begin_task(c, task, spec);
     group_join(c, task);
-    if (t->needed_by || t->first_child)
+    const struct task_links *links = links_of(c, t);
+    if (links->needed_by || links->first_child)
         notify_referrers(c, task);
     task_depends_changed(c, task);
-    bool stale = t->parent && t->parent_gate == PARENT_DONE
-                 && t->parent_iteration < task_at(c, t->parent)->iteration;
+    bool stale = links->parent && t->parent_gate == PARENT_DONE
+                 && links->parent_iteration < iteration_of(c, task_at(c, links->parent));
     if (stale && !c->loading) /* an older iteration of its parent created it */
         tree_invalidate(c, task);
-    if (t->parent && t->parent_gate == PARENT_NONE)
-        task_recheck(c, t->parent);
+    if (links->parent && t->parent_gate == PARENT_NONE)
+        task_recheck(c, links->parent);
     return 0;
 }
 
@@ -672,9 +684,9 @@ static int apply_sling(struct core *c, uint32_t task, const struct fact *fact, s
         t->limiter = limiter ? limiter : c->agents[agent].limiter;
         t->flags = (uint16_t)((t->flags & ~TASK_OWN_LIMITER) | (limiter ? TASK_OWN_LIMITER : 0));
     }
-    if (sling->group && sling->group != t->group) {
+    if (sling->group && sling->group != links_of(c, t)->group) {
         group_leave(c, task);
-        t->group = sling->group;
+        links_own(c, task)->group = sling->group;
         group_join(c, task);
     }
     return 0;
@@ -708,7 +720,8 @@ static int check_release(struct core *c, uint32_t task, const struct fact *fact,
 static int check_spent(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     (void)fact, (void)err;
     const struct task *t = task_at(c, task);
-    bool known = t->state == TASK_HELD && t->hold == HOLD_BUDGET && t->not_before == 0;
+    bool known =
+        t->state == TASK_HELD && t->hold == HOLD_BUDGET && history_of(c, t)->not_before == 0;
     return known || awaits_verdict(t)
            || (t->state == TASK_HELD
                && (t->hold == HOLD_PERSON || t->hold == HOLD_QUESTION || t->hold == HOLD_CHECK
@@ -717,7 +730,7 @@ static int check_spent(struct core *c, uint32_t task, const struct fact *fact, s
 
 static int apply_clear(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     (void)err;
-    task_reset_counters(task_at(c, task));
+    task_reset_counters(c, task);
     task_become(c, task, change_to(TASK_DRAFT, REASON_CLEARED));
     if (fact->own_agent) /* now that it has left the queue of its agent */
         escalate_reset(c, task);
@@ -739,12 +752,13 @@ static int apply_cancel(struct core *c, uint32_t task, const struct fact *fact, 
 static int apply_retry(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     (void)err;
     struct task *t = task_at(c, task);
-    task_reset_counters(t);
+    task_reset_counters(c, task);
     if (fact->own_agent)
         escalate_reset(c, task);
     if (depend_drop_absent(c, task)) /* a deleted task will never be done */
         task_depends_changed(c, task);
-    if (t->parent && task_at(c, t->parent)->state == TASK_ABSENT)
+    uint32_t parent = links_of(c, t)->parent;
+    if (parent && task_at(c, parent)->state == TASK_ABSENT)
         t->parent_gate = PARENT_NONE;
     return 0;
 }
@@ -860,11 +874,17 @@ static int apply_probe(struct core *c, uint32_t task, const struct fact *fact, s
     return 0;
 }
 
-static int check_unanswered(struct core *c, uint32_t task, const struct fact *fact,
+static int apply_unanswered(struct core *c, uint32_t task, const struct fact *fact,
                             struct error *err) {
     const struct task *t = task_at(c, task);
-    bool waits = t->state == TASK_HELD ? t->hold == HOLD_QUESTION : t->flags & TASK_PROBE_CLOSED;
-    return waits ? 0 : error_set(err, -EINVAL, "task %" PRIu64 " has asked nothing", fact->task);
+    bool has_asked = t->state == TASK_HELD && t->hold == HOLD_QUESTION;
+    bool is_probed = t->state == TASK_WAITING && t->flags & TASK_PROBE_CLOSED;
+    if (!has_asked && !is_probed)
+        return error_set(err, -EINVAL, "task %" PRIu64 " has asked nothing", fact->task);
+    task_become(
+        c, task,
+        (struct change){ TASK_FAILED, has_asked ? REASON_UNANSWERED : REASON_GATE_TIMEOUT });
+    return 0;
 }
 
 /* Only a task that waits for its candidates learns how they ended; one that is queued may be held
@@ -910,12 +930,12 @@ static void remove_task(struct core *c, uint32_t task) {
     waiting_remove(c, task);
     if (t->state == TASK_WAITING || t->state == TASK_READY)
         c->kinds[t->kind].queued--;
-    timer_heap_remove(&c->timers, t->timer);
+    timer_heap_remove(&c->timers, history_of(c, t)->timer);
     lease_release_kept(c, task, TASK_KEEPS);
     group_leave(c, task);
     depend_forget(c, task);
     depend_set(c, task, NULL, 0);
-    uint32_t parent = t->parent;
+    uint32_t parent = links_of(c, t)->parent;
     tree_remove_child(c, task);
     if (parent) {
         task_recheck(c, parent); /* it may be draining, with this as its last child */
@@ -924,17 +944,20 @@ static void remove_task(struct core *c, uint32_t task) {
     leave_keys(c, t);
     escalate_drop(c, t->id);
     task_count(c, t, t->state, -1);
-    *t = (struct task){ .id = t->id,
-                        .first_child = t->first_child,
-                        .last_child = t->last_child,
-                        .needed_by = t->needed_by };
+    struct task_links kept = { .first_child = links_of(c, t)->first_child,
+                               .last_child = links_of(c, t)->last_child,
+                               .needed_by = links_of(c, t)->needed_by };
+    task_drop_parts(c, task);
+    *t = (struct task){ .id = t->id };
+    if (kept.first_child || kept.needed_by)
+        *links_own(c, task) = kept;
     tree_set_depth(c, task); /* its children now have an absent parent */
     task_drop_if_unnamed(c, task);
 }
 
 /* Fails the dependants that are neither live nor final. */
 static void fail_dependants(struct core *c, uint32_t task) {
-    for (uint32_t e = task_at(c, task)->needed_by; e; e = edge_at(c, e)->next_user) {
+    for (uint32_t e = links_at(c, task)->needed_by; e; e = edge_at(c, e)->next_user) {
         uint32_t user = edge_at(c, e)->task;
         enum task_state state = task_at(c, user)->state;
         bool held = state == TASK_HELD && !awaits_verdict(task_at(c, user));
@@ -956,7 +979,7 @@ static int apply_delete(struct core *c, uint32_t task, const struct fact *fact, 
 }
 
 static bool is_needed(const struct core *c, uint32_t task) {
-    uint32_t group = task_at(c, task)->group;
+    uint32_t group = links_at(c, task)->group;
     return depend_needed_by_unfinished(c, task) || tree_has_unfinished_child(c, task)
            || (group && c->groups[group].view.open > 0);
 }
@@ -973,7 +996,7 @@ static int apply_forget(struct core *c, uint32_t task, const struct fact *fact, 
                          fact->task);
     if (task_at(c, task)->state == TASK_DONE) {
         /* Its children no longer wait for it. */
-        for (uint32_t h = task_at(c, task)->first_child; h; h = task_at(c, h)->next_sibling) {
+        for (uint32_t h = links_at(c, task)->first_child; h; h = links_at(c, h)->next_sibling) {
             task_at(c, h)->parent_gate = PARENT_NONE;
             task_changed(c, h);
         }
@@ -1176,7 +1199,7 @@ static const struct fact_rule rules[] = {
     [FACT_TASK_ADDED]    = { "task-added", true, apply_task_added },
     [FACT_LIMITER_CLEAR] = { "limiter-clear", false, apply_reopened },
     [FACT_LIMITER_USED]  = { "limiter-used", true, apply_limiter_used },
-    [FACT_UNANSWERED]    = { "unanswered", ON_TASK(IN(HELD) | IN(WAITING), check_unanswered), BECOMES(FAILED, UNANSWERED) },
+    [FACT_UNANSWERED]    = { "unanswered", ON_TASK(IN(HELD) | IN(WAITING), apply_unanswered) },
     [FACT_TAKE]          = { "take", ON_TASK(QUEUED | LIVE | IN(DONE) | IN(FAILED) | IN(CANCELED), apply_take) },
     [FACT_CANDIDATES]    = { "candidates", ON_TASK(QUEUED, apply_candidates) },
     [FACT_SLING]         = { "sling", ON_TASK(ANY, apply_sling), BECOMES(WAITING, SLUNG) },

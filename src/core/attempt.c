@@ -227,7 +227,7 @@ static time_ms delay_of(const struct core *c, const struct task *t, enum retry_c
 
 static void end_ok(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
-    task_reset_counters(t);
+    task_reset_counters(c, task);
     if (t->until == UNTIL_EXTERNAL || (t->flags & TASK_REVIEW)) {
         struct change held = { TASK_HELD, REASON_REVIEW, HOLD_REVIEW, 0 };
         if (t->until == UNTIL_EXTERNAL)
@@ -248,12 +248,13 @@ static void end_unfinished(struct core *c, uint32_t task, const struct fact *fac
                            enum reason spent_reason) {
     struct task *t = task_at(c, task);
     amount max = c->policy.retry[RETRY_UNFINISHED].max;
-    count_up(&t->restarts);
-    if (c->policy.count_launches ? t->restarts >= max : t->restarts > max) {
+    count_up(&history_own(c, task)->restarts);
+    unsigned restarts = history_of(c, t)->restarts;
+    if (c->policy.count_launches ? restarts >= max : restarts > max) {
         task_become(c, task, change_to(TASK_FAILED, spent_reason));
         return;
     }
-    time_ms delay = delay_of(c, t, RETRY_UNFINISHED, t->restarts);
+    time_ms delay = delay_of(c, t, RETRY_UNFINISHED, restarts);
     task_iterate(c, task, next_attempt(c, fact, HOLD_RESTART, delay, REASON_ITERATE));
 }
 
@@ -267,21 +268,23 @@ static void end_failed(struct core *c, uint32_t task, const struct fact *fact,
     }
     amount max =
         t->retry_max != RETRY_MAX_DEFAULT ? t->retry_max : c->policy.retry[RETRY_FAILED].max;
-    count_up(&t->failures);
-    if (t->failures > max) {
+    struct task_history *history = history_own(c, task);
+    count_up(&history->failures);
+    if (history->failures > max) {
         task_become(c, task, change_to(TASK_FAILED, spent_reason));
         return;
     }
-    time_ms delay = delay_of(c, t, RETRY_FAILED, t->failures);
+    time_ms delay = delay_of(c, t, RETRY_FAILED, history->failures);
     task_become(c, task, next_attempt(c, fact, HOLD_BACKOFF, delay, REASON_RETRY));
 }
 
 static void end_launch(struct core *c, uint32_t task, const struct fact *fact, bool counts) {
-    struct task *t = task_at(c, task);
+    const struct task *t = task_at(c, task);
+    struct task_history *history = history_own(c, task);
     if (counts)
-        count_up(&t->launch_failures);
-    if (!counts || t->launch_failures < c->policy.retry[RETRY_LAUNCH].max) {
-        time_ms delay = delay_of(c, t, RETRY_LAUNCH, t->launch_failures);
+        count_up(&history->launch_failures);
+    if (!counts || history->launch_failures < c->policy.retry[RETRY_LAUNCH].max) {
+        time_ms delay = delay_of(c, t, RETRY_LAUNCH, history->launch_failures);
         task_become(c, task, next_attempt(c, fact, HOLD_BACKOFF, delay, REASON_RELAUNCH));
         return;
     }
@@ -289,21 +292,22 @@ static void end_launch(struct core *c, uint32_t task, const struct fact *fact, b
         task_become(c, task, change_to(TASK_FAILED, REASON_BREAKER));
         return;
     }
-    count_up(&t->breaker_openings);
-    time_ms delay =
-        backoff_doubled(c->policy.breaker.reset, t->breaker_openings, c->policy.breaker.reset_max);
+    count_up(&history->breaker_openings);
+    time_ms delay = backoff_doubled(c->policy.breaker.reset, history->breaker_openings,
+                                    c->policy.breaker.reset_max);
     task_become(c, task, next_attempt(c, fact, HOLD_BREAKER, delay, REASON_BREAKER));
 }
 
 static void end_lost(struct core *c, uint32_t task, const struct fact *fact) {
-    struct task *t = task_at(c, task);
+    const struct task *t = task_at(c, task);
+    struct task_history *history = history_own(c, task);
     if (c->policy.lost_requeue)
-        count_up(&t->losses);
-    if (!c->policy.lost_requeue || t->losses > c->policy.retry[RETRY_LOST].max) {
+        count_up(&history->losses);
+    if (!c->policy.lost_requeue || history->losses > c->policy.retry[RETRY_LOST].max) {
         task_become(c, task, change_to(TASK_FAILED, REASON_LOST));
         return;
     }
-    time_ms delay = delay_of(c, t, RETRY_LOST, t->losses);
+    time_ms delay = delay_of(c, t, RETRY_LOST, history->losses);
     task_become(c, task, next_attempt(c, fact, HOLD_BACKOFF, delay, REASON_LOST));
 }
 
@@ -381,8 +385,10 @@ void run_end(struct core *c, uint32_t task, const struct fact *fact) {
         key_unuse(c, old);
     }
     bool counts = update_account_and_agent(c, r, fact);
-    if (outcome != OUTCOME_LAUNCH || fact->ended.output)
-        t->launch_failures = t->breaker_openings = 0;
+    if (t->history && (outcome != OUTCOME_LAUNCH || fact->ended.output)) {
+        struct task_history *history = history_own(c, task);
+        history->launch_failures = history->breaker_openings = 0;
+    }
     if (end_by_stop(c, task, stop, outcome == OUTCOME_OK))
         return;
     bool is_taken = task_is_taken(t);

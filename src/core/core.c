@@ -11,6 +11,7 @@
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
+#include "core/ready_first.h"
 #include "core/ready_queue.h"
 #include "core/task.h"
 #include "core/task_rank.h"
@@ -34,9 +35,12 @@ static const struct {
     size_t offset, size; /* of the records */
 } slabs[] = {
     SLAB(tasks, task),
+    SLAB(links, task_links),
+    SLAB(histories, task_history),
     SLAB(runs, run),
     SLAB(keys, key),
     SLAB(parks, park),
+    SLAB(lanes, lane),
     SLAB(classes, queue_class),
     SLAB(crowds, crowd),
     SLAB(domains, domain),
@@ -81,7 +85,8 @@ struct core *core_new(void) {
     policy_default(&c->policy);
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
         slab_init(slab_of(c, i), slabs[i].size);
-    id_map_init(&c->task_map, task_same, c);
+    number_map_init(&c->task_map);
+    id_map_init(&c->lane_map, lane_same, c);
     id_map_init(&c->class_map, queue_class_same, c);
     id_map_init(&c->crowd_map, crowd_same, c);
     id_map_init(&c->serial_map, lease_serial_same, c);
@@ -109,8 +114,11 @@ static void free_lists(struct core *c) {
         if (park_at(c, h)->cls)
             park_finish(park_at(c, h));
     order_list_finish(&c->waiting);
+    for (uint32_t h = 1; h < c->lanes.next; h++) /* none is ever freed */
+        winner_tree_finish(&lane_at(c, h)->class_tree);
+    winner_tree_finish(&c->project_tree);
     for (size_t i = 0; i < c->project_count; i++) {
-        free(c->projects[i].classes);
+        winner_tree_finish(&c->projects[i].lane_tree);
         free(c->projects[i].window.buckets);
     }
 }
@@ -121,7 +129,8 @@ void core_free(struct core *c) {
     free_lists(c);
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
         slab_finish(slab_of(c, i));
-    id_map_finish(&c->task_map);
+    number_map_finish(&c->task_map);
+    id_map_finish(&c->lane_map);
     id_map_finish(&c->class_map);
     id_map_finish(&c->crowd_map);
     id_map_finish(&c->serial_map);
@@ -159,7 +168,7 @@ static void copy_projects(struct core *to, const struct core *from) {
     COPY_ITEMS(to, from, projects, project_count, project_capacity);
     for (size_t i = 0; i < from->project_count; i++) {
         struct project *p = &to->projects[i];
-        COPY_ITEMS(p, &from->projects[i], classes, class_count, class_capacity);
+        winner_tree_copy(&from->projects[i].lane_tree, &p->lane_tree);
         const struct window *w = &from->projects[i].window;
         p->window.buckets =
             items_copy(w->buckets + w->first, w->count, sizeof(*w->buckets), &p->window.capacity);
@@ -183,6 +192,9 @@ static void copy_lists(struct core *to, const struct core *from) {
         PARK_LISTS(COPY_PARK_LIST)
     }
     order_list_copy(&from->waiting, &to->waiting);
+    for (uint32_t h = 1; h < from->lanes.next; h++)
+        winner_tree_copy(&lane_at(from, h)->class_tree, &lane_at(to, h)->class_tree);
+    winner_tree_copy(&from->project_tree, &to->project_tree);
 }
 
 struct core *core_copy(const struct core *from) {
@@ -190,7 +202,8 @@ struct core *core_copy(const struct core *from) {
     *to = *from;
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
         slab_copy(slab_of(from, i), slab_of(to, i));
-    id_map_copy(&from->task_map, to, &to->task_map);
+    number_map_copy(&from->task_map, &to->task_map);
+    id_map_copy(&from->lane_map, to, &to->lane_map);
     id_map_copy(&from->class_map, to, &to->class_map);
     id_map_copy(&from->crowd_map, to, &to->crowd_map);
     id_map_copy(&from->serial_map, to, &to->serial_map);
@@ -282,6 +295,8 @@ bool core_task(const struct core *c, task_id id, struct task_view *ret) {
     if (!handle)
         return false;
     const struct task *t = task_at(c, handle);
+    const struct task_history *history = history_of(c, t);
+    uint32_t parent = links_of(c, t)->parent;
     *ret = (struct task_view){
         .id = t->id,
         .state = t->state,
@@ -296,15 +311,15 @@ bool core_task(const struct core *c, task_id id, struct task_view *ret) {
         .priority = t->priority,
         .score = score_of(c, t),
         .depth = t->depth,
-        .iteration = t->iteration,
+        .iteration = iteration_of(c, t),
         .attempt = t->attempt,
-        .failures = t->failures,
-        .launch_failures = t->launch_failures,
-        .losses = t->losses,
-        .restarts = t->restarts,
-        .parent = t->parent ? task_at(c, t->parent)->id : 0,
+        .failures = history->failures,
+        .launch_failures = history->launch_failures,
+        .losses = history->losses,
+        .restarts = history->restarts,
+        .parent = parent ? task_at(c, parent)->id : 0,
         .created_at = t->created_at,
-        .not_before = t->not_before,
+        .not_before = history->not_before,
         .tokens = -1,
         .money = -1,
     };
@@ -337,7 +352,8 @@ void core_each_run(const struct core *c, void (*each)(void *ctx, task_id task), 
 }
 
 static size_t memory_of(const struct core *c) {
-    size_t bytes = sizeof(*c) + id_map_bytes(&c->task_map) + id_map_bytes(&c->class_map)
+    size_t bytes = sizeof(*c) + number_map_bytes(&c->task_map) + id_map_bytes(&c->class_map)
+                   + id_map_bytes(&c->lane_map) + winner_tree_bytes(&c->project_tree)
                    + id_map_bytes(&c->crowd_map) + id_map_bytes(&c->serial_map)
                    + id_map_bytes(&c->escalation_map) + c->symbols.arena.total;
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
@@ -352,6 +368,10 @@ static size_t memory_of(const struct core *c) {
 #define ADD_PARK_LIST(list) bytes += p->cls ? order_list_bytes(&p->list) : 0;
         PARK_LISTS(ADD_PARK_LIST)
     }
+    for (uint32_t h = 1; h < c->lanes.next; h++)
+        bytes += winner_tree_bytes(&lane_at(c, h)->class_tree);
+    for (size_t p = 1; p < c->project_count; p++)
+        bytes += winner_tree_bytes(&c->projects[p].lane_tree);
     bytes += order_list_bytes(&c->waiting) + c->timers.capacity * sizeof(struct timer_entry);
     bytes += c->order_capacity * sizeof(*c->orders) + c->pending_capacity * sizeof(*c->pending);
     return bytes + c->project_capacity * sizeof(*c->projects);

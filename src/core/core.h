@@ -5,7 +5,8 @@
  * A turn:     apply FACT_CLOCK once, then everything that happened, then call core_decide once.
  * Pure:       no clock, no I/O, no randomness, no logging. The same facts give the same orders.
  * Cost:       applying a fact is proportional to what it touches (a task's dependants, children); a
- *             decision to the projects and classes it compares. Nothing walks the waiting tasks.
+ *             decision to the projects and classes that changed since the last one, times the
+ *             logarithm of how many there are. Nothing walks the waiting tasks.
  * Orders:     when a START is returned, it already holds its leases, attempt and reservation. It is
  *             then confirmed (FACT_RUN_STARTED), refused (FACT_ORDER_REFUSED: all three are
  *             released), or failed (FACT_RUN_ENDED with OUTCOME_LAUNCH).

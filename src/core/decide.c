@@ -1,15 +1,12 @@
-/* decide.c: repeatedly starts the first task in order that no gate stops.
- *
- * A decision visits each project with queued tasks once, and the class heads of projects whose
- * first task is not cached. The cache is valid until one of the project's tasks changes, a shared
- * key gets a free slot (the epoch), or a score or overdue time passes. Events that make a cached
- * task impossible are not tracked: it is checked before it starts. */
+/* decide.c: repeatedly starts the first task in order that no gate stops. How it is found without
+ * visiting every project and class: ready_first.h. */
 #include "core/decide.h"
 
 #include "core/attempt.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
+#include "core/ready_first.h"
 #include "core/ready_queue.h"
 #include "core/task.h"
 #include "core/task_rank.h"
@@ -71,13 +68,12 @@ static bool may_claim(const struct core *c, uint32_t task) {
            && !lacking_slots(c, task).hopeless;
 }
 
-/* The claim's task if nothing stops it now, else 0. Sets the deficit of its project. */
+/* The claim's task if nothing stops it now, else 0. */
 static uint32_t claim_startable(struct core *c) {
     uint32_t task = c->claim.task;
     if (!task || task_at(c, task)->state != TASK_READY || !passes_gates(c, task)
         || lacking_slots(c, task).any)
         return 0;
-    fair_set_deficit(c, &c->projects[task_at(c, task)->project]);
     return task;
 }
 
@@ -95,25 +91,45 @@ static uint32_t better_of_list(const struct core *c, const struct order_list *li
     return best;
 }
 
+/* The first task of this class that may claim and comes before `best`; else `best`. */
+static uint32_t better_of_class(struct core *c, const struct lane_key *lane,
+                                const struct queue_class *k, uint32_t best) {
+    time_ms from = queue_class_overdue_from(c, k);
+    c->overdue_from = time_min(c->overdue_from, from);
+    if (from > c->now)
+        return best;
+    struct runner with = { lane->agent, lane->limiter };
+    if (failover_chooser(c, lane->agent, lane->bound))
+        with = failover_pick(c, lane->agent, 0);
+    if (!gates_before_leases(c, lane->project, with.limiter) || !gate_agent_open(c, with.agent))
+        return best;
+    best = better_of_list(c, &k->by_ready, best);
+    return better_of_list(c, &k->parked_by_ready, best);
+}
+
+static uint32_t better_of_project(struct core *c, uint32_t project, uint32_t best) {
+    const struct winner_tree *lanes = &c->projects[project].lane_tree;
+    for (uint32_t l = 0; l < lanes->count; l++) {
+        const struct lane *lane = lane_at(c, winner_tree_item(lanes, l));
+        for (uint32_t i = 0; i < lane->class_tree.count; i++)
+            best = better_of_class(c, &lane->key,
+                                   class_at(c, winner_tree_item(&lane->class_tree, i)), best);
+    }
+    return best;
+}
+
+/* Looks into those projects only whose tasks could come before the best one so far. */
 static uint32_t first_overdue(struct core *c) {
     uint32_t best = 0;
+    struct winner_bounds unused = { 0 };
     c->overdue_from = TIME_NEVER;
-    for (uint32_t h = 1; h < c->classes.next; h++) {
-        const struct queue_class *k = class_at(c, h);
-        if (!k->domain)
+    for (size_t i = 0; i < c->active_count; i++) {
+        uint32_t project = c->active[i];
+        const struct project *p = &c->projects[project];
+        if (best
+            && (!p->counted || project_compare(c, task_at(c, best)->project, project, &unused) < 0))
             continue;
-        time_ms from = queue_class_overdue_from(c, k);
-        c->overdue_from = time_min(c->overdue_from, from);
-        if (from > c->now)
-            continue;
-        struct runner with = { k->agent, k->limiter };
-        if (failover_chooser(c, k->agent, k->bound))
-            with = failover_pick(c, k->agent, 0);
-        if (!gates_before_leases(c, k->project, with.limiter) || !gate_agent_open(c, with.agent))
-            continue;
-        fair_set_deficit(c, &c->projects[k->project]);
-        best = better_of_list(c, &k->by_ready, best);
-        best = better_of_list(c, &k->parked_by_ready, best);
+        best = better_of_project(c, project, best);
     }
     return best;
 }
@@ -177,11 +193,17 @@ static bool reserve_in_order(struct core *c) {
     return released;
 }
 
+/* Its task may not hold it any more. */
+static bool claim_expire(struct core *c) {
+    bool expired = c->claim.task && !may_claim(c, c->claim.task);
+    if (expired)
+        claim_drop(c);
+    return expired;
+}
+
 /* True: a reserved slot was released to others. */
 static bool claim_update(struct core *c) {
-    bool released = c->claim.task && !may_claim(c, c->claim.task);
-    if (released)
-        claim_drop(c);
+    bool released = claim_expire(c);
     if (!c->claim.task) {
         if (c->now < c->overdue_from || c->full_keys == 0)
             return released; /* no task to claim, or nothing to reserve */
@@ -246,121 +268,6 @@ void decide_timers(struct core *c) {
     }
 }
 
-/* Do the keys that every task of a class needs, except those of its project, have slots? `worker`:
- * the roster agent that would take it; 0: there is no roster. */
-static bool class_open(const struct core *c, const struct queue_class *k, uint32_t worker) {
-    if (worker && k->agent && k->agent != worker)
-        return false;
-    uint32_t agent = k->agent ? k->agent : worker;
-    uint32_t limiter = k->limiter ? k->limiter : c->agents[agent].limiter;
-    if (failover_chooser(c, agent, k->bound)) {
-        struct runner with = failover_pick(c, agent, 0);
-        agent = with.agent;
-        limiter = with.limiter;
-    }
-    if (limiter && (!limiter_open(c, limiter) || !key_has_slot(c, c->limiters[limiter].key, 0)))
-        return false;
-    if (agent && (!gate_agent_open(c, agent) || !key_has_slot(c, c->agents[agent].key, 0)))
-        return false;
-    if (k->kind && !key_has_slot(c, c->kinds[k->kind].key, 0))
-        return false;
-    const struct project *p = &c->projects[k->project];
-    if ((k->needs_kept & TASK_KEEPS_ROOTS) && !key_has_slot(c, c->key_roots, 0))
-        return false;
-    if ((k->needs_kept & TASK_KEEPS_REVIEW) && !key_has_slot(c, p->key_review, 0))
-        return false;
-    return !(k->needs_kept & TASK_KEEPS_WORKSPACE) || key_has_slot(c, p->key_workspaces, 0);
-}
-
-static bool project_has_slots(const struct core *c, uint32_t project) {
-    const struct project *p = &c->projects[project];
-    const struct project_spec *spec = &p->spec;
-    /* Most projects have no limits; skip reading the key. */
-    return gate_project_open(p) && gate_hours_open(c, spec->hours_until)
-           && (spec->max_running == UNLIMITED || key_has_slot(c, p->key, 0))
-           && (spec->workspaces == UNLIMITED || spec->workspaces_kept
-               || key_has_slot(c, p->key_workspaces, 0))
-           && ((spec->budget == UNLIMITED && !spec->money.is_set) || gate_budget_open(c, project));
-}
-
-/* The time at which this head could compare differently with others. */
-static time_ms head_changes_at(const struct core *c, const struct queue_class *k, uint32_t head) {
-    time_ms at = TIME_NEVER;
-    if (c->policy.order & ORDER_BY_SCORE)
-        at = score_changes_at(c, task_at(c, head));
-    if (!(c->policy.order & ORDER_BY_OVERDUE) || c->policy.max_wait == TIME_NEVER)
-        return at;
-    time_ms waited = queue_waited(c, task_at(c, order_list_first(&k->by_ready)));
-    if (waited < c->policy.max_wait)
-        at = time_min(at, time_add(c->now, c->policy.max_wait - waited));
-    return at;
-}
-
-/* The first task of all open classes of a project; parks heads that a rare key refuses. */
-static uint32_t first_of_classes(struct core *c, uint32_t project, uint32_t worker) {
-    struct project *p = &c->projects[project];
-    for (;;) {
-        uint32_t best = 0;
-        p->best_until = TIME_NEVER;
-        for (size_t i = 0; i < p->class_count; i++) {
-            const struct queue_class *k = class_at(c, p->classes[i]);
-            if (!class_open(c, k, worker))
-                continue;
-            uint32_t head = queue_head(c, k);
-            p->best_until = time_min(p->best_until, head_changes_at(c, k, head));
-            if (!best || task_before_in_project(c, head, best))
-                best = head;
-        }
-        uint32_t key = best ? queue_refusing_key(c, best) : 0;
-        if (!key)
-            return best;
-        queue_park(c, best, key);
-    }
-}
-
-static uint32_t first_of_project(struct core *c, uint32_t project, uint32_t worker) {
-    struct project *p = &c->projects[project];
-    if (worker)
-        return first_of_classes(c, project, worker);
-    if (p->best_epoch != c->epoch || c->now >= p->best_until) {
-        p->best = first_of_classes(c, project, worker);
-        p->best_epoch = c->epoch;
-    }
-    return p->best;
-}
-
-/* A cached task may have become impossible; its project is then searched again. */
-static bool still_possible(struct core *c, uint32_t task, uint32_t worker) {
-    const struct task *t = task_at(c, task);
-    if (class_open(c, class_at(c, t->cls), worker) && !queue_refusing_key(c, task))
-        return true;
-    c->projects[t->project].best_epoch = 0;
-    return false;
-}
-
-static uint32_t first_in_order(struct core *c, uint32_t worker) {
-    bool by_deficit = c->policy.order & ORDER_BY_DEFICIT;
-    for (;;) {
-        uint32_t best = 0;
-        for (size_t i = 0; i < c->active_count;) {
-            uint32_t project = c->active[i];
-            uint32_t task =
-                project_has_slots(c, project) ? first_of_project(c, project, worker) : 0;
-            if (i < c->active_count && c->active[i] != project)
-                continue; /* its last head was parked; another project is now at this index */
-            i++;
-            if (!task)
-                continue;
-            if (by_deficit)
-                fair_set_deficit(c, &c->projects[project]);
-            if (!best || task_before(c, task, best))
-                best = task;
-        }
-        if (!best || worker || still_possible(c, best, worker))
-            return best;
-    }
-}
-
 static void start(struct core *c, uint32_t task, uint32_t agent, uint32_t lender) {
     const struct task *t = task_at(c, task);
     int32_t score = score_of(c, t);
@@ -385,9 +292,17 @@ static void start(struct core *c, uint32_t task, uint32_t agent, uint32_t lender
     task_settle(c);
 }
 
+/* Gates that no start can close. */
+static bool world_open(const struct core *c) {
+    return !c->paused && gate_host_open(c);
+}
+
+static bool one_more_may_start(const struct core *c) {
+    return c->ready > 0 && gate_budget_open(c, 0) && pace_open(c);
+}
+
 static bool anything_may_start(const struct core *c) {
-    return !c->paused && c->ready > 0 && gate_host_open(c) && gate_budget_open(c, 0)
-           && pace_open(c);
+    return world_open(c) && one_more_may_start(c);
 }
 
 /* --- tasks that are taken over --------------------------------------------------------------- */
@@ -463,15 +378,15 @@ static void starts_by_roster(struct core *c) {
             return;
         if (!key_has_slot(c, c->agents[worker].key, 0) || !gate_agent_open(c, worker))
             continue;
-        uint32_t task = first_in_order(c, worker);
+        uint32_t task = ready_first_for(c, worker);
         if (task)
             start(c, task, worker, 0);
     }
 }
 
 static void start_all_in_order(struct core *c) {
-    while (anything_may_start(c)) {
-        uint32_t task = key_has_slot(c, c->key_runs, 0) ? first_in_order(c, 0) : 0;
+    for (bool open = world_open(c); open && one_more_may_start(c);) {
+        uint32_t task = key_has_slot(c, c->key_runs, 0) ? ready_first(c) : 0;
         uint32_t claimer = claim_startable(c);
         if (claimer && (!task || task_before(c, claimer, task)))
             task = claimer;
@@ -500,6 +415,7 @@ static bool start_lent(struct core *c) {
 void decide_starts(struct core *c) {
     fair_begin_decision(c);
     pace_begin_decision(c);
+    (void)claim_expire(c); /* with a roster, there is no claim */
     start_taken(c);
     if (c->roster_count > 0)
         starts_by_roster(c);

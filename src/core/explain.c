@@ -42,27 +42,28 @@ static void explain_state(struct explaining *x) {
     bool held = t->state == TASK_HELD && t->hold != HOLD_BREAKER;
     v = add(x, GATE_HELD, !held);
     v->hold = t->hold;
-    if (held && t->not_before > 0)
-        v->opens_at = t->not_before;
+    if (held && history_of(c, t)->not_before > 0)
+        v->opens_at = history_of(c, t)->not_before;
 }
 
 static void explain_prerequisites(struct explaining *x) {
     const struct core *c = x->c;
     const struct task *t = x->t;
-    struct verdict *v = add(x, GATE_DEPENDENCY, t->unmet == 0);
-    uint32_t unmet = t->unmet > 0 ? depend_first_unmet(c, x->handle) : 0;
-    v->count = t->unmet;
+    const struct task_links *links = links_of(c, t);
+    struct verdict *v = add(x, GATE_DEPENDENCY, links->unmet == 0);
+    uint32_t unmet = links->unmet > 0 ? depend_first_unmet(c, x->handle) : 0;
+    v->count = links->unmet;
     if (unmet) {
         v->about = task_at(c, unmet)->id;
         v->about_state = task_at(c, unmet)->state;
     }
     v = add(x, GATE_PARENT, task_parent_passed(c, t));
-    if (t->parent) {
-        v->about = task_at(c, t->parent)->id;
-        v->about_state = task_at(c, t->parent)->state;
+    if (links->parent) {
+        v->about = task_at(c, links->parent)->id;
+        v->about_state = task_at(c, links->parent)->state;
     }
     v = add(x, GATE_ARTIFACT, !(t->flags & TASK_ARTIFACT_MISSING));
-    v->about = t->parent ? task_at(c, t->parent)->id : 0;
+    v->about = links->parent ? task_at(c, links->parent)->id : 0;
     add(x, GATE_PROBE, !(t->flags & TASK_PROBE_CLOSED));
 }
 
@@ -118,8 +119,9 @@ static void explain_agent_and_account(struct explaining *x) {
     uint32_t others = chooser && c->roster_count == 0 ? c->agents[chooser].spec.failover_count : 0;
     explain_hours(x, others_at, others);
     struct verdict *v = add(x, GATE_BREAKER, !own && !agent);
+    time_ms own_opens_at = history_of(c, t)->not_before;
     if (own)
-        v->opens_at = t->not_before > 0 ? t->not_before : TIME_NEVER;
+        v->opens_at = own_opens_at > 0 ? own_opens_at : TIME_NEVER;
     if (agent) {
         time_ms opens_at = time_min(c->agents[t->agent].spec.closed_until, others_at);
         v->key = own ? 0 : c->agents[t->agent].spec.id;
@@ -704,7 +706,8 @@ static void count_lacking(struct counting *n, const struct project *p) {
 }
 
 /* A synthetic task of the class that names no rare key. */
-static struct task one_of_class(const struct queue_class *k) {
+static struct task one_of_class(const struct core *c, const struct queue_class *cls) {
+    const struct lane_key *k = &lane_at(c, cls->lane)->key;
     unsigned flags = 0;
     if (!(k->needs_kept & TASK_KEEPS_ROOTS))
         flags |= TASK_HAS_PARENT;
@@ -724,7 +727,7 @@ static struct task one_of_class(const struct queue_class *k) {
 }
 
 static struct task one_of_crowd(const struct core *c, const struct crowd *crowd) {
-    struct task like = one_of_class(class_at(c, crowd->cls));
+    struct task like = one_of_class(c, class_at(c, crowd->cls));
     like.serial_key = crowd->serial;
     like.resources = crowd->resources;
     return like;
@@ -733,7 +736,7 @@ static struct task one_of_crowd(const struct core *c, const struct crowd *crowd)
 /* Counts as if no workspace were in use. */
 static bool count_class(struct counting *n, const struct queue_class *k) {
     const struct core *c = n->c;
-    struct task like = one_of_class(k);
+    struct task like = one_of_class(c, k);
     struct verdict first, other;
     if (n->left-- == 0)
         return false;

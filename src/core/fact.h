@@ -364,6 +364,7 @@ struct fact {
             sym limiter;
             enum quota_window window;
             struct quota quota;
+            bool corrects; /* the end that is known was a guess: an earlier one counts, too */
         } used;
         bool artifact_present;
         bool probe_open;

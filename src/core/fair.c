@@ -5,11 +5,13 @@
  * them. */
 #include "core/fair.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "core/core.h"
 #include "core/gates.h"
+#include "core/ready_first.h"
 
 static int64_t bucket_width(time_ms window) {
     return window / WINDOW_BUCKETS > 0 ? window / WINDOW_BUCKETS : 1;
@@ -44,6 +46,7 @@ static time_ms window_begin(const struct core *c) {
 }
 
 static void estimates_changed(struct core *c, uint32_t project);
+static void prices_changed(struct core *c);
 
 static void window_expire(struct core *c, uint32_t project) {
     struct window *w = &c->projects[project].window;
@@ -70,6 +73,8 @@ void fair_record(struct core *c, uint32_t project, time_ms at, const struct usag
     fair_count_project(c, project);
     if (what->reports || what->tokens)
         estimates_changed(c, project);
+    if (what->priced || what->money)
+        prices_changed(c);
 }
 
 bool fair_has(const struct core *c, uint32_t project, time_ms at, const struct usage_spec *less) {
@@ -157,6 +162,14 @@ static void recharge(struct core *c, uint32_t project) {
     add_reserved(c, project, charge - p->reserved);
 }
 
+/* The mean of all projects has changed: so have charges of projects that have no mean of their own,
+ * and with them their budgets of money. */
+static void prices_changed(struct core *c) {
+    for (uint32_t p = 1; p < c->project_count; p++)
+        if (c->projects[p].spec.money.is_set)
+            ready_touch_project(c, p);
+}
+
 /* Call when the mean of a project, and so that of all projects, may have changed. */
 static void estimates_changed(struct core *c, uint32_t project) {
     if (fair_estimate(c, project) != c->projects[project].estimate)
@@ -215,6 +228,7 @@ void fair_count_project(struct core *c, uint32_t project) {
         c->share_tokens -= p->counted_tokens;
         c->share_count--;
     }
+    ready_touch_project(c, project);
     p->counted = p->spec.active && !p->spec.paused && p->ready > 0;
     if (!p->counted)
         return;
@@ -235,18 +249,32 @@ void fair_begin_decision(struct core *c) {
         c->document_tokens += project_tokens(&c->projects[p]);
 }
 
-void fair_set_deficit(struct core *c, struct project *p) {
-    bool document = c->policy.fair == FAIR_DOCUMENT;
-    int64_t total_weight = document ? c->document_weight : c->share_weight;
-    int64_t total_tokens = document ? c->document_tokens : c->share_tokens;
-    int64_t weight = p->spec.weight_milli;
-    if (total_weight == 0) {
-        total_weight = 1000 * (document ? c->document_count : (int64_t)c->share_count);
-        weight = 1000;
+/* Larger than the rounding errors of both sides of a comparison with T/W. */
+#define RATIO_MARGIN 1e-14
+
+/* The deficits differ by (tokens of a − tokens of b)·W − (weight of a − weight of b)·T, so a comes
+ * first on one side of the ratio T/W = tokens / weight of these differences. Numbers with a
+ * fraction only bound the range, with a margin; what decides is the exact difference. */
+int fair_compare_weighted(const struct core *c, const struct project *a, const struct project *b,
+                          struct winner_bounds *bounds) {
+    struct fair_totals totals = fair_totals(c);
+    __int128 tokens = (__int128)a->counted_tokens - b->counted_tokens;
+    int64_t weight = totals.equal ? 0 : a->counted_weight - b->counted_weight;
+    __int128 gap = tokens * totals.weight - (__int128)weight * totals.tokens;
+    if (weight == 0)
+        return (tokens > 0) - (tokens < 0);
+    /* A difference of more than 2^63 tokens is not worth a range: compare again. */
+    if (gap == 0 || (int64_t)tokens != tokens) {
+        winner_bounds_narrow(bounds, INFINITY, -INFINITY);
+        return (gap > 0) - (gap < 0);
     }
-    if (total_tokens < 1)
-        total_tokens = 1;
-    p->deficit = (__int128)project_tokens(p) * total_weight - (__int128)weight * total_tokens;
+    double ratio = (double)(int64_t)tokens / (double)weight;
+    double margin = RATIO_MARGIN * (ratio < 0 ? -ratio : ratio);
+    if ((gap < 0) == (weight > 0))
+        winner_bounds_narrow(bounds, ratio + margin, INFINITY);
+    else
+        winner_bounds_narrow(bounds, -INFINITY, ratio - margin);
+    return gap < 0 ? -1 : 1;
 }
 
 int64_t fair_budget_used(const struct core *c, uint32_t project) {

@@ -45,7 +45,34 @@ void fair_recharge(struct core *c); /* after a change of mode */
 /* Updates W and T after the project's tokens, weight, activity or ready tasks changed. */
 void fair_count_project(struct core *c, uint32_t project);
 void fair_begin_decision(struct core *c); /* the document mode fixes W and T here */
-void fair_set_deficit(struct core *c, struct project *p);
+
+/* W and T. `equal`: no project has a weight, so each counts the same. */
+struct fair_totals {
+    int64_t weight, tokens;
+    bool equal;
+};
+static inline struct fair_totals fair_totals(const struct core *c) {
+    bool document = c->policy.fair == FAIR_DOCUMENT;
+    struct fair_totals totals = { document ? c->document_weight : c->share_weight,
+                                  document ? c->document_tokens : c->share_tokens, false };
+    if (totals.weight == 0) {
+        totals.weight = 1000 * (document ? c->document_count : (int64_t)c->share_count);
+        totals.equal = true;
+    }
+    if (totals.tokens < 1)
+        totals.tokens = 1;
+    return totals;
+}
+int fair_compare_weighted(const struct core *c, const struct project *a, const struct project *b,
+                          struct winner_bounds *bounds);
+/* By deficit: below 0 if a comes before b. Both are counted. Narrows the range of T/W to that in
+ * which the result is the same; their own tokens and weights are taken as they are. */
+static inline int fair_compare(const struct core *c, const struct project *a,
+                               const struct project *b, struct winner_bounds *bounds) {
+    if (a->counted_weight != b->counted_weight)
+        return fair_compare_weighted(c, a, b, bounds);
+    return (a->counted_tokens > b->counted_tokens) - (a->counted_tokens < b->counted_tokens);
+}
 
 /* Usage against a budget: tokens, and millionths of a dollar. project 0: all projects. */
 int64_t fair_budget_used(const struct core *c, uint32_t project);

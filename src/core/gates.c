@@ -203,15 +203,20 @@ void limiter_refresh_reserve(struct core *c, uint32_t limiter) {
 }
 
 bool limiter_set_quota(struct core *c, uint32_t limiter, enum quota_window window,
-                       struct quota quota) {
+                       struct quota quota, bool corrects) {
     struct limiter *l = &c->limiters[limiter];
     struct quota *last = &l->spec.quota[window];
-    if (quota.resets_at <= c->now || quota.resets_at < last->resets_at - SAME_WINDOW)
+    bool is_earlier = quota.resets_at < last->resets_at - SAME_WINDOW;
+    if (quota.resets_at <= c->now || (is_earlier && !corrects))
         return false;
     if (quota.resets_at <= last->resets_at + SAME_WINDOW) { /* use only rises in a window */
-        quota.resets_at = last->resets_at;
-        if (quota.used_milli <= last->used_milli)
+        bool rises = quota.used_milli > last->used_milli;
+        if (!rises && !is_earlier)
             return false;
+        if (!rises)
+            quota.used_milli = last->used_milli;
+        if (!is_earlier)
+            quota.resets_at = last->resets_at;
     }
     *last = quota;
     l->changed = true;

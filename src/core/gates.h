@@ -50,7 +50,7 @@ static inline time_ms agent_opens_at(const struct agent *a) {
 
 /* A report of its provider. False: late, or nothing new. */
 bool limiter_set_quota(struct core *c, uint32_t limiter, enum quota_window window,
-                       struct quota quota);
+                       struct quota quota, bool corrects);
 /* No more than the reserve of this window is left. */
 bool limiter_is_reserved(const struct core *c, const struct limiter *l, enum quota_window window);
 /* The window because of which the rest is reserved; QUOTA_WINDOW_MAX: none. */

@@ -1,8 +1,8 @@
 /* lease.c: slots on limited keys, and how runs lend them. See lease.h.
  *
  * A freed slot is handled by how many tasks may want it. Rare keys (serial, workspace, resource)
- * track their waiters and wake one of each class. Shared keys only raise the epoch, and the next
- * decision checks the classes again. */
+ * track their waiters and wake one of each class. For shared keys, the next decision checks the
+ * lanes again that were found shut. */
 #include "core/lease.h"
 
 #include <assert.h>
@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "core/fair.h"
 #include "core/gates.h"
+#include "core/ready_first.h"
 #include "core/ready_queue.h"
 #include "core/task.h"
 
@@ -34,16 +35,18 @@ static void key_opened(struct core *c, uint32_t handle) {
         break;
     case LEASE_WORKSPACES:
     case LEASE_REVIEW:
-        c->projects[k->owner].best_epoch = 0;
+        ready_reopen_project(c, k->owner);
         break;
     case LEASE_KIND:
     case LEASE_AGENT:
     case LEASE_LIMITER:
     case LEASE_ROOTS:
-        c->epoch++;
+        c->lanes_may_open = true;
+        break;
+    case LEASE_PROJECT:
+        ready_touch_project(c, k->owner);
         break;
     case LEASE_TASK:
-    case LEASE_PROJECT: /* checked in every decision */
     case LEASE_AGENTS:
     case LEASE_RUNS:
     case LEASE_KIND_MAX:
@@ -396,7 +399,7 @@ void lease_release_kept(struct core *c, uint32_t task, uint16_t which) {
 
 static bool is_descendant(const struct core *c, uint32_t task, uint32_t above) {
     do
-        task = task_at(c, task)->parent;
+        task = links_at(c, task)->parent;
     while (task && task != above);
     return task != 0;
 }
@@ -496,7 +499,6 @@ static uint32_t first_descendant(struct core *c, const struct run *lender,
     for (uint32_t h = tree_next_descendant(c, top, top); h; h = tree_next_descendant(c, top, h)) {
         if (task_at(c, h)->state != TASK_READY || !only_lacks(c, lender, h))
             continue;
-        fair_set_deficit(c, &c->projects[task_at(c, h)->project]);
         if (!best || before(c, h, best))
             best = h;
     }

@@ -212,9 +212,10 @@ enum host_floor { HOST_DISK, HOST_MEMORY, HOST_LOAD, HOST_FLOOR_MAX };
     X(REASON_DENIED, "denied") /* held: lack of a permission; nothing counted */ \
     X(REASON_ASKED, "asked") /* held: waits for an answer; nothing counted */ \
     X(REASON_PENDING, "pending") /* held: a check has no result yet; nothing counted */ \
-    X(REASON_UNANSWERED, "unanswered") /* failed: its question or its probe was not answered in time */ \
+    X(REASON_UNANSWERED, "unanswered") /* failed: its question was not answered in time */ \
     X(REASON_CANDIDATES, "candidates") /* held: they work; failed: none succeeded */ \
-    X(REASON_TAKEN, "taken") /* waiting, held or done: a person has taken it over */
+    X(REASON_TAKEN, "taken") /* waiting, held or done: a person has taken it over */ \
+    X(REASON_GATE_TIMEOUT, "gate-timeout") /* failed: its gate did not say yes in time */
 enum reason { REASONS(ENUM_VALUE) REASON_MAX };
 
 /* clang-format on */

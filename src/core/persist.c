@@ -45,6 +45,8 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
     if (!handle)
         return false;
     const struct task *t = task_at(c, handle);
+    const struct task_links *links = links_of(c, t);
+    const struct task_history *history = history_of(c, t);
     *ret = (struct task_spec){
         .id = t->id,
         .project = c->projects[t->project].spec.id,
@@ -54,11 +56,11 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
         .workspace = t->workspace_key ? key_at(c, t->workspace_key)->name : 0,
         .serial = t->serial_key ? key_at(c, t->serial_key)->name : 0,
         .priority = t->priority,
-        .parent = t->parent ? task_at(c, t->parent)->id : 0,
-        .parent_iteration = t->parent_iteration,
+        .parent = links->parent ? task_at(c, links->parent)->id : 0,
+        .parent_iteration = links->parent_iteration,
         .created_at = t->created_at,
-        .not_before = t->not_before,
-        .iteration = t->iteration,
+        .not_before = history->not_before,
+        .iteration = iteration_of(c, t),
         .attempt = t->attempt,
         .state = t->state,
         .hold = t->hold,
@@ -71,12 +73,12 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
         .bound = t->flags & TASK_BOUND,
         .keeps = (t->flags & (unsigned)TASK_KEEPS) >> TASK_KEEPS_SHIFT,
         .retry_max = t->retry_max == RETRY_MAX_DEFAULT ? -1 : t->retry_max,
-        .group = t->group,
-        .failures = t->failures,
-        .launch_failures = t->launch_failures,
-        .losses = t->losses,
-        .restarts = t->restarts,
-        .breaker_openings = t->breaker_openings,
+        .group = links->group,
+        .failures = history->failures,
+        .launch_failures = history->launch_failures,
+        .losses = history->losses,
+        .restarts = history->restarts,
+        .breaker_openings = history->breaker_openings,
         .reason = t->reason,
         .tag = t->tag,
     };
@@ -102,8 +104,8 @@ static size_t list_edges(const struct core *c, task_id id, bool dependants, task
                          size_t max) {
     uint32_t handle = task_find_added(c, id);
     uint32_t e = !handle      ? 0
-                 : dependants ? task_at(c, handle)->needed_by
-                              : task_at(c, handle)->needs;
+                 : dependants ? links_at(c, handle)->needed_by
+                              : links_at(c, handle)->needs;
     size_t count = 0;
     for (; e; e = dependants ? edge_at(c, e)->next_user : edge_at(c, e)->next_need, count++)
         if (count < max)
@@ -122,8 +124,8 @@ size_t core_task_dependants(const struct core *c, task_id id, task_id *ret, size
 size_t core_task_children(const struct core *c, task_id id, task_id *ret, size_t max) {
     uint32_t handle = task_find_added(c, id);
     size_t count = 0;
-    for (uint32_t h = handle ? task_at(c, handle)->first_child : 0; h && count < max;
-         h = task_at(c, h)->next_sibling)
+    for (uint32_t h = handle ? links_at(c, handle)->first_child : 0; h && count < max;
+         h = links_at(c, h)->next_sibling)
         ret[count++] = task_at(c, h)->id;
     return count;
 }
@@ -138,16 +140,16 @@ static bool contains(const task_id *list, size_t count, task_id id) {
 size_t core_task_waiters(const struct core *c, task_id id, task_id *ret, size_t max) {
     uint32_t handle = task_find_added(c, id);
     size_t count = 0, visited = 0;
-    for (uint32_t e = handle ? task_at(c, handle)->needed_by : 0;
+    for (uint32_t e = handle ? links_at(c, handle)->needed_by : 0;
          e && count < max && visited < WAITERS_VISITED; e = edge_at(c, e)->next_user, visited++) {
         const struct task *t = task_at(c, edge_at(c, e)->task);
         if (!task_state_is_final(t->state))
             ret[count++] = t->id;
     }
     visited = 0;
-    for (uint32_t h = handle ? task_at(c, handle)->first_child : 0;
+    for (uint32_t h = handle ? links_at(c, handle)->first_child : 0;
          h && count < max && visited < WAITERS_VISITED;
-         h = task_at(c, h)->next_sibling, visited++) {
+         h = links_at(c, h)->next_sibling, visited++) {
         const struct task *t = task_at(c, h);
         if (t->parent_gate == PARENT_DONE && !task_state_is_final(t->state)
             && !contains(ret, count, t->id))
@@ -162,9 +164,10 @@ void core_each_failed_prerequisite(const struct core *c, task_id id,
     const struct task *t = task_at(c, handle);
     if (!handle || task_state_is_final(t->state) || task_state_is_live(t->state))
         return;
+    const struct task_links *links = links_of(c, t);
     if (task_parent_failed(c, t))
-        each(ctx, task_at(c, t->parent)->id);
-    for (uint32_t e = t->unmet > 0 ? t->needs : 0; e; e = edge_at(c, e)->next_need) {
+        each(ctx, task_at(c, links->parent)->id);
+    for (uint32_t e = links->unmet > 0 ? links->needs : 0; e; e = edge_at(c, e)->next_need) {
         const struct task *on = task_at(c, edge_at(c, e)->on);
         if (task_state_is_failure(on->state))
             each(ctx, on->id);

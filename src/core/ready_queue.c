@@ -15,6 +15,7 @@
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
+#include "core/ready_first.h"
 #include "core/task.h"
 #include "core/task_rank.h"
 
@@ -127,18 +128,36 @@ static void each_crowd(struct core *c, uint32_t task,
 
 /* --- classes --------------------------------------------------------------------------------- */
 
-static uint64_t hash_of(const struct queue_class *k) {
+/* What distinguishes classes. */
+struct class_key {
+    struct lane_key lane;
+    int32_t priority;
+    uint32_t depth;
+    int64_t penalty;
+};
+
+static uint64_t hash_of_lane(const struct lane_key *k) {
     uint64_t hash =
         hash_mix(((uint64_t)k->project << 32) | k->kind, ((uint64_t)k->agent << 32) | k->limiter);
-    hash = hash_mix(hash, ((uint64_t)(uint32_t)k->priority << 32) | k->depth);
-    return hash_mix(hash, ((uint64_t)k->penalty << 16) | k->needs_kept | k->bound);
+    return hash_mix(hash, ((uint64_t)k->needs_kept << 1) | k->bound);
+}
+
+bool lane_same(const void *ctx, uint32_t handle, const void *wanted) {
+    const struct lane_key *k = &lane_at(ctx, handle)->key, *w = wanted;
+    return k->project == w->project && k->kind == w->kind && k->agent == w->agent
+           && k->limiter == w->limiter && k->needs_kept == w->needs_kept && k->bound == w->bound;
+}
+
+static uint64_t hash_of_class(const struct class_key *k) {
+    uint64_t hash = hash_mix(hash_of_lane(&k->lane), (uint64_t)k->penalty);
+    return hash_mix(hash, ((uint64_t)(uint32_t)k->priority << 32) | k->depth);
 }
 
 bool queue_class_same(const void *ctx, uint32_t handle, const void *wanted) {
-    const struct queue_class *k = class_at(ctx, handle), *w = wanted;
-    return k->project == w->project && k->kind == w->kind && k->agent == w->agent
-           && k->limiter == w->limiter && k->priority == w->priority && k->depth == w->depth
-           && k->penalty == w->penalty && k->needs_kept == w->needs_kept && k->bound == w->bound;
+    const struct queue_class *k = class_at(ctx, handle);
+    const struct class_key *w = wanted;
+    return k->priority == w->priority && k->depth == w->depth && k->penalty == w->penalty
+           && lane_same(ctx, k->lane, &w->lane);
 }
 
 static uint32_t find_domain(const struct core *c, struct wait_key key) {
@@ -240,25 +259,43 @@ void queue_clocks_start(struct core *c, time_ms at) {
     }
 }
 
+static uint32_t lane_of(struct core *c, const struct lane_key *wanted) {
+    uint64_t hash = hash_of_lane(wanted);
+    uint32_t handle = id_map_find(&c->lane_map, hash, wanted);
+    if (handle)
+        return handle;
+    handle = slab_alloc(&c->lanes);
+    struct lane *lane = lane_at(c, handle);
+    lane->key = *wanted;
+    ready_add_lane(c, handle);
+    id_map_add(&c->lane_map, hash, handle);
+    return handle;
+}
+
 static uint32_t class_of(struct core *c, const struct task *t) {
-    struct queue_class wanted = {
-        .project = t->project,
-        .kind = t->kind,
-        .agent = t->agent,
-        .limiter = t->limiter,
+    struct class_key wanted = {
+        .lane = { .project = t->project,
+                  .kind = t->kind,
+                  .agent = t->agent,
+                  .limiter = t->limiter,
+                  .needs_kept = lease_missing_kept(c, t) & (uint16_t)~TASK_KEEPS_LEASE,
+                  .bound = failover_is_bound(t) },
         .priority = t->priority,
         .depth = t->depth,
-        .penalty = score_penalty(&c->policy, t->iteration),
-        .needs_kept = lease_missing_kept(c, t) & (uint16_t)~TASK_KEEPS_LEASE,
-        .bound = failover_is_bound(t),
+        .penalty = score_penalty(&c->policy, iteration_of(c, t)),
     };
-    uint64_t hash = hash_of(&wanted);
+    uint64_t hash = hash_of_class(&wanted);
     uint32_t handle = id_map_find(&c->class_map, hash, &wanted);
     if (handle)
         return handle;
     handle = slab_alloc(&c->classes);
-    *class_at(c, handle) = wanted;
-    class_at(c, handle)->domain = domain_of(c, queue_wait_key(c, t));
+    struct queue_class *k = class_at(c, handle);
+    k->priority = t->priority;
+    k->depth = t->depth;
+    k->penalty = wanted.penalty;
+    k->lane = lane_of(c, &wanted.lane);
+    k->domain = domain_of(c, queue_wait_key(c, t));
+    ready_add_class(c, handle);
     id_map_add(&c->class_map, hash, handle);
     return handle;
 }
@@ -277,38 +314,32 @@ static void class_drop_if_empty(struct core *c, uint32_t handle) {
     struct queue_class *k = class_at(c, handle);
     if (k->by_created.count || k->parked_by_created.count || k->parks)
         return;
-    id_map_remove(&c->class_map, hash_of(k), k);
+    struct class_key same = { lane_at(c, k->lane)->key, k->priority, k->depth, k->penalty };
+    id_map_remove(&c->class_map, hash_of_class(&same), &same);
+    ready_remove_class(c, handle);
     queue_class_finish(k);
     k->domain = 0;
     slab_free(&c->classes, handle);
 }
 
-/* Lists the class as non-empty, and its project as having a non-empty class. */
-static void class_listed(struct core *c, uint32_t handle) {
-    struct queue_class *k = class_at(c, handle);
-    struct project *p = &c->projects[k->project];
-    p->classes = xgrow(p->classes, &p->class_capacity, p->class_count + 1, sizeof(*p->classes));
-    k->position = (uint32_t)p->class_count;
-    p->classes[p->class_count++] = handle;
-    if (p->class_count > 1)
-        return;
+static void project_activate(struct core *c, uint32_t project) {
     c->active = xgrow(c->active, &c->active_capacity, c->active_count + 1, sizeof(*c->active));
-    c->active[c->active_count++] = k->project;
-    p->active_position = (uint32_t)c->active_count;
+    c->projects[project].active_position = (uint32_t)c->active_count;
+    c->active[c->active_count++] = project;
 }
 
-static void class_unlisted(struct core *c, uint32_t handle) {
-    struct queue_class *k = class_at(c, handle);
-    struct project *p = &c->projects[k->project];
-    uint32_t last = p->classes[--p->class_count];
-    p->classes[k->position] = last;
-    class_at(c, last)->position = k->position;
-    if (p->class_count > 0)
-        return;
+static void project_deactivate(struct core *c, uint32_t project) {
     uint32_t moved = c->active[--c->active_count];
-    c->active[p->active_position - 1] = moved;
-    c->projects[moved].active_position = p->active_position;
-    p->active_position = 0;
+    c->active[c->projects[project].active_position] = moved;
+    c->projects[moved].active_position = c->projects[project].active_position;
+}
+
+/* Only its first task in either order is compared with those of other classes. */
+static void class_changed(struct core *c, uint32_t handle, uint32_t task) {
+    const struct queue_class *k = class_at(c, handle);
+    uint32_t created = order_list_first(&k->by_created), ready = order_list_first(&k->by_ready);
+    if (created == task || ready == task)
+        ready_touch_class(c, handle);
 }
 
 static void class_insert(struct core *c, uint32_t task) {
@@ -316,26 +347,20 @@ static void class_insert(struct core *c, uint32_t task) {
     struct queue_class *k = class_at(c, handle);
     order_list_insert(&k->by_created, task, task_before_by_age, c);
     order_list_insert(&k->by_ready, task, task_before_by_wait, c);
-    if (k->by_created.count == 1)
-        class_listed(c, handle);
-    c->projects[k->project].best_epoch = 0;
+    class_changed(c, handle, task);
 }
 
 static void class_remove(struct core *c, uint32_t task) {
     uint32_t handle = task_at(c, task)->cls;
     struct queue_class *k = class_at(c, handle);
+    class_changed(c, handle, task);
     order_list_remove(&k->by_created, task, task_before_by_age, c);
     order_list_remove(&k->by_ready, task, task_before_by_wait, c);
-    if (k->by_created.count == 0)
-        class_unlisted(c, handle);
-    c->projects[k->project].best_epoch = 0;
 }
 
 uint32_t queue_head(const struct core *c, const struct queue_class *cls) {
-    uint32_t oldest = order_list_first(&cls->by_ready);
-    if (oldest && queue_overdue(c, task_at(c, oldest)))
-        return oldest;
-    return order_list_first(&cls->by_created);
+    uint32_t oldest = order_list_first(&cls->by_ready), first = order_list_first(&cls->by_created);
+    return oldest != first && queue_overdue(c, task_at(c, oldest)) ? oldest : first;
 }
 
 /* --- parks ----------------------------------------------------------------------------------- */
@@ -482,8 +507,10 @@ void queue_enter(struct core *c, uint32_t task, time_ms waited) {
     c->overdue_from = time_min(c->overdue_from, overdue_from(c, t));
     c->ready++;
     c->limiters[t->limiter].ready++;
-    if (c->projects[t->project].ready++ == 0)
-        fair_count_project(c, t->project);
+    if (c->projects[t->project].ready++ > 0)
+        return;
+    project_activate(c, t->project);
+    fair_count_project(c, t->project);
 }
 
 time_ms queue_leave(struct core *c, uint32_t task) {
@@ -506,8 +533,10 @@ time_ms queue_leave(struct core *c, uint32_t task) {
     class_drop_if_empty(c, cls);
     c->ready--;
     c->limiters[t->limiter].ready--;
-    if (--c->projects[t->project].ready == 0)
-        fair_count_project(c, t->project);
+    if (--c->projects[t->project].ready > 0)
+        return waited;
+    project_deactivate(c, t->project);
+    fair_count_project(c, t->project);
     return waited;
 }
 
@@ -534,8 +563,9 @@ void queue_fill(struct core *c) {
 
 static enum lack lack_of(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
-    bool hopeless = task_parent_failed(c, t) || (t->unmet > 0 && depend_has_failed(c, task));
-    if (t->unmet > 0)
+    bool unmet = links_of(c, t)->unmet > 0;
+    bool hopeless = task_parent_failed(c, t) || (unmet && depend_has_failed(c, task));
+    if (unmet)
         return hopeless ? LACK_DEPENDENCY_HOPELESS : LACK_DEPENDENCY;
     if (!task_parent_passed(c, t))
         return hopeless ? LACK_PARENT_HOPELESS : LACK_PARENT;
@@ -591,7 +621,7 @@ struct ranked {
 
 static bool is_before_in_project(const void *ctx, uint32_t item) {
     const struct ranked *a = ctx;
-    return task_before_in_project(a->c, item, a->task);
+    return task_before_in_project(a->c, item, a->task, NULL);
 }
 
 static bool is_overdue(const void *ctx, uint32_t item) {
@@ -601,7 +631,7 @@ static bool is_overdue(const void *ctx, uint32_t item) {
 
 static bool is_before_by_rank(const void *ctx, uint32_t item) {
     const struct ranked *a = ctx;
-    return task_before_by_rank(a->c, item, a->task);
+    return task_before_by_rank(a->c, item, a->task, NULL);
 }
 
 static bool is_before_by_age(const void *ctx, uint32_t item) {
@@ -611,9 +641,9 @@ static bool is_before_by_age(const void *ctx, uint32_t item) {
 
 static amount before_in_class(const struct ranked *a, const struct queue_class *k) {
     const struct task *t = task_at(a->c, a->task);
-    if ((a->c->policy.order & ORDER_BY_POSITION) && k->project != t->project)
-        return k->project < t->project ? (amount)k->by_created.count + k->parked_by_created.count
-                                       : 0;
+    uint32_t project = lane_at(a->c, k->lane)->key.project;
+    if ((a->c->policy.order & ORDER_BY_POSITION) && project != t->project)
+        return project < t->project ? (amount)k->by_created.count + k->parked_by_created.count : 0;
     if (t->state == TASK_READY && queue_overdue(a->c, t))
         return (amount)order_list_rank(&k->by_ready, is_before_in_project, a)
                + order_list_rank(&k->parked_by_ready, is_before_in_project, a);

@@ -1,7 +1,7 @@
 /* ready_queue.h: finds the first task in order without visiting the others. Private to core/.
  *
  * A class holds ready tasks that need the same shared keys and compare equal except for age, so its
- * order never changes and a decision compares only the heads. A head that a rare key (serial,
+ * order never changes and only the heads are compared (ready_first.h). A head that a rare key (serial,
  * workspace, resource) refuses is parked on that key and leaves the class's queue; when the key
  * gets a free slot, the best parked task of each class returns. */
 #pragma once
@@ -66,6 +66,7 @@ time_ms queue_class_overdue_from(const struct core *c, const struct queue_class 
 void queue_class_finish(struct queue_class *k);
 void park_finish(struct park *park);
 /* Callbacks for the maps. */
+bool lane_same(const void *ctx, uint32_t handle, const void *wanted);
 bool queue_class_same(const void *ctx, uint32_t handle, const void *wanted);
 bool crowd_same(const void *ctx, uint32_t handle, const void *wanted);
 

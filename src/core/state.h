@@ -1,17 +1,21 @@
 /* state.h: the records of the core and access to them. Private to core/.
  *
- * Tasks, runs, keys, parks, classes, crowds, domains and edges are in slabs, the others in arrays.
+ * Tasks, runs, keys, parks, lanes, classes, crowds, domains and edges are in slabs, the others in
+ * arrays.
  * Handle 0 is "none"; index 0 of an array is a neutral entry: "no kind", and for projects the sum
  * of all of them.
  *
- * A waiting task costs its record, about 10 bytes in the lists of its class and 17 in the map from
- * ids to handles. Its name, title and prompt are not in the core. */
+ * A waiting task costs its record, about 10 bytes in the lists of its class and 7 in the map from ids
+ * to handles; more only with links to other tasks or a history. Its name, title and prompt
+ * are not in the core. */
 #pragma once
 
 #include "base/id_map.h"
+#include "base/number_map.h"
 #include "base/order_list.h"
 #include "base/slab.h"
 #include "base/timer_heap.h"
+#include "base/winner_tree.h"
 #include "core/core.h"
 
 #define NEEDS_MAX (9 + RESOURCES_MAX)
@@ -47,31 +51,45 @@ struct task {
     time_ms created_at;
     time_ms enqueued_at; /* of a ready or starting task when it became ready; else created_at */
     time_ms ready_clock; /* its domain's clock when it became ready */
-    time_ms not_before;  /* when it leaves `held` or `draining`; 0: not by itself */
     uint32_t tag;        /* owned by the caller: see core_set_tag */
     uint32_t project;    /* index */
     uint32_t cls;        /* while ready */
     uint32_t park;       /* parked here, or woken from here */
     uint32_t run;        /* while live */
-    uint32_t parent, first_child, last_child, next_sibling, prev_sibling;
-    uint32_t needs, needed_by; /* edges: its dependencies, its dependants */
-    uint32_t unmet;            /* dependencies that are not done */
+    uint32_t links;      /* struct task_links; 0: it has none */
+    uint32_t history;    /* struct task_history; 0: it has none */
     uint32_t serial_key, workspace_key;
-    uint32_t resources;                     /* handle in the slab of resource lists */
-    uint32_t timer;                         /* position in the heap */
-    uint32_t group, group_next, group_prev; /* list of members, in joining order */
-    uint32_t kind, agent, limiter;          /* indexes; limiter: own or its agent's */
-    uint32_t iteration, attempt, parent_iteration;
+    uint32_t resources;            /* handle in the slab of resource lists */
+    uint32_t kind, agent, limiter; /* indexes; limiter: own or its agent's */
+    uint32_t attempt;
     int32_t priority;
     uint16_t retry_max; /* RETRY_MAX_DEFAULT: as in the policy */
     uint16_t depth;
-    uint16_t failures, launch_failures, losses, restarts, breaker_openings;
     uint16_t flags;
     uint8_t state, hold, reason;
     uint8_t until : 3, parent_gate : 2;
     uint8_t lack : 3; /* enum lack, while listed */
 };
-_Static_assert(sizeof(struct task) == 168, "a waiting task costs memory a million times");
+_Static_assert(sizeof(struct task) == 104, "a waiting task costs memory a million times");
+
+/* Of a task that other tasks, or a group, are linked with. Read by links_of, written by
+ * links_own. */
+struct task_links {
+    uint32_t parent, first_child, last_child, next_sibling, prev_sibling;
+    uint32_t parent_iteration;
+    uint32_t needs, needed_by;              /* edges: its dependencies, its dependants */
+    uint32_t unmet;                         /* dependencies that are not done */
+    uint32_t group, group_next, group_prev; /* list of members, in joining order */
+};
+
+/* Of a task that had a timer, a failure or a second iteration. Read by history_of, written by
+ * history_own. */
+struct task_history {
+    time_ms not_before; /* when it leaves `held` or `draining`; 0: not by itself */
+    uint32_t timer;     /* position in the heap */
+    uint32_t iteration; /* from 1 */
+    uint16_t failures, launch_failures, losses, restarts, breaker_openings;
+};
 
 /* The first prerequisite that a waiting task lacks. */
 enum lack {
@@ -137,30 +155,25 @@ struct window {
     size_t first, count, capacity;
 };
 
-/* A decision reads the end of `spec`, the members after it and the beginning of `window`: two or
- * three cache lines of each project. In entry 0, `spec` holds the global budgets and `window` the
- * usage without a project. */
+/* Comparing two projects reads the members from `counted_weight` to the beginning of `window`: one
+ * or two cache lines of each. In entry 0, `spec` holds the global budgets and `window` the usage
+ * without a project. */
 struct project {
     struct project_spec spec;
-    uint32_t best; /* cached first task in order, or 0 */
-    uint32_t key;
-    uint64_t best_epoch;
-    time_ms best_until;
-    int64_t reserved; /* charges of its live and external runs */
-    __int128 deficit; /* scratch of one decision */
+    uint32_t key, key_workspaces, key_review;
+    uint32_t best; /* its first task in order, while it takes part in core.project_tree */
+    bool counted;  /* in the sums W and T */
+    int64_t counted_weight, counted_tokens;
     struct window window;
 
-    uint32_t key_workspaces, key_review;
-    uint32_t *classes; /* those with tasks in their queue */
-    size_t class_count, class_capacity;
+    int64_t reserved; /* charges of its live and external runs */
+    struct winner_tree lane_tree;
     uint32_t domains;
     uint32_t ready, live, external, external_roots;
     uint32_t lacking[LACK_MAX]; /* its tasks in core.waiting */
-    uint32_t active_position;   /* in core.active, + 1 */
+    uint32_t active_position;   /* in core.active, while it has a ready task */
     uint32_t runs;              /* first of its charged runs */
     int64_t estimate;           /* of each of them */
-    bool counted;               /* in the sums W and T */
-    int64_t counted_weight, counted_tokens;
     uint32_t by_state[TASK_STATE_MAX];
 };
 
@@ -239,18 +252,32 @@ struct park {
     struct order_list by_created, by_ready;
 };
 
-/* Ready tasks that compare equal except for age and need the same shared keys. */
+/* Classes that are stopped by the same gates and shared keys: all of them, or none. A project has
+ * few lanes, and keeps them when they are empty. */
+struct lane {
+    struct lane_key {
+        uint32_t project, kind, agent, limiter;
+        uint16_t needs_kept; /* TASK_KEEPS bits its tasks must still acquire */
+        bool bound;          /* to its agent: by its command, or by a limiter of its own */
+    } key;
+    bool shut;     /* in core.shut_lanes: a gate or key was found to stop it */
+    uint32_t best; /* its first class in order, while it takes part in its project's tree */
+    uint32_t slot; /* in its project's tree */
+    uint32_t next_shut;
+    struct winner_tree class_tree;
+};
+
+/* Ready tasks of one lane that compare equal except for age. */
 struct queue_class {
-    uint32_t project, kind, agent, limiter;
+    uint32_t lane;
     int32_t priority;
     uint32_t depth;
+    uint32_t head; /* its first task in order, while it takes part in its lane's tree */
     int64_t penalty;
-    uint16_t needs_kept; /* TASK_KEEPS bits its tasks must still acquire */
-    bool bound;          /* to its agent: by its command, or by a limiter of its own */
-    uint32_t position;   /* in its project's list */
-    uint32_t domain;     /* 0: the record is free */
-    uint32_t parks;      /* number of parks that name it */
-    uint32_t crowds;     /* first of those without a workspace */
+    uint32_t domain; /* the same for all of its lane; 0: the record is free */
+    uint32_t slot;   /* in its lane's tree */
+    uint32_t parks;  /* number of parks that name it */
+    uint32_t crowds; /* first of those without a workspace */
 #define CLASS_LISTS(X) X(by_created) X(by_ready) X(parked_by_created) X(parked_by_ready)
     struct order_list by_created, by_ready, parked_by_created, parked_by_ready;
 };
@@ -272,9 +299,10 @@ struct core {
     struct pause pause; /* with paused */
     struct host_spec host;
 
-    struct slab tasks, runs, keys, parks, classes, crowds, domains, edges, resource_lists,
-        escalations;
-    struct id_map task_map, class_map, crowd_map, serial_map, escalation_map;
+    struct slab tasks, links, histories, runs, keys, parks, lanes, classes, crowds, domains, edges,
+        resource_lists, escalations;
+    struct number_map task_map;
+    struct id_map lane_map, class_map, crowd_map, serial_map, escalation_map;
     struct by_symbol project_of, kind_of, agent_of, limiter_of, resource_of, workspace_of;
     struct project *projects;
     struct kind *kinds;
@@ -283,7 +311,7 @@ struct core {
     struct group *groups;
     size_t project_count, project_capacity, kind_count, kind_capacity, agent_count, agent_capacity,
         limiter_count, limiter_capacity, group_count, group_capacity;
-    uint32_t *active; /* projects with a class in the queue, unordered */
+    uint32_t *active; /* projects with a ready task, unordered */
     size_t active_count, active_capacity;
     uint32_t roster_count; /* agents that are workers of a roster */
     uint32_t list_count;   /* agents that name others to fail over to */
@@ -304,7 +332,12 @@ struct core {
     uint32_t walk; /* number of the last walk: see `seen` */
     int64_t document_weight, document_tokens, document_count; /* W and T of this decision */
 
-    uint64_t epoch; /* rises when a shared key gets a free slot: cached bests are stale */
+    struct winner_tree project_tree; /* slot: index − 1 */
+    uint64_t epoch;       /* rises when lanes may open or compare differently: see ready_first.h */
+    uint64_t known_epoch; /* the trees are up to date with it */
+    uint32_t shut_lanes;  /* first of them */
+    bool lanes_may_open;  /* a shared key has got a free slot: the shut lanes are checked again */
+    bool weights_equal;   /* W was 0 when projects were compared last */
     struct claim_spec loaded_claim; /* while loading */
     struct claim claim;
     time_ms overdue_from; /* no ready task is overdue before this time */
@@ -339,11 +372,32 @@ struct core {
 static inline struct task *task_at(const struct core *c, uint32_t handle) {
     return slab_at(&c->tasks, handle);
 }
+extern const struct task_links task_no_links;
+extern const struct task_history task_no_history;
+static inline const struct task_links *links_of(const struct core *c, const struct task *t) {
+    return t->links ? slab_at(&c->links, t->links) : &task_no_links;
+}
+static inline const struct task_links *links_at(const struct core *c, uint32_t handle) {
+    return links_of(c, task_at(c, handle));
+}
+static inline const struct task_history *history_of(const struct core *c, const struct task *t) {
+    return t->history ? slab_at(&c->histories, t->history) : &task_no_history;
+}
+/* 0: it is absent. */
+static inline uint32_t iteration_of(const struct core *c, const struct task *t) {
+    return t->state == TASK_ABSENT ? 0 : history_of(c, t)->iteration;
+}
+/* To write: the record is created if needed, and lives as long as the task. */
+struct task_links *links_own(struct core *c, uint32_t handle);
+struct task_history *history_own(struct core *c, uint32_t handle);
 static inline struct run *run_at(const struct core *c, uint32_t handle) {
     return slab_at(&c->runs, handle);
 }
 static inline struct key *key_at(const struct core *c, uint32_t handle) {
     return slab_at(&c->keys, handle);
+}
+static inline struct lane *lane_at(const struct core *c, uint32_t handle) {
+    return slab_at(&c->lanes, handle);
 }
 static inline struct queue_class *class_at(const struct core *c, uint32_t handle) {
     return slab_at(&c->classes, handle);

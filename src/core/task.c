@@ -6,22 +6,17 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "core/attempt.h"
 #include "core/fair.h"
 #include "core/lease.h"
 #include "core/ready_queue.h"
 
-bool task_same(const void *ctx, uint32_t handle, const void *id) {
-    return task_at(ctx, handle)->id == *(const task_id *)id;
-}
-
 void task_timer_moved(void *ctx, uint32_t handle, uint32_t position) {
-    task_at(ctx, handle)->timer = position;
+    history_own(ctx, handle)->timer = position;
 }
 
 uint32_t task_find(const struct core *c, task_id id) {
-    return id_map_find(&c->task_map, hash_sequence(id), &id);
+    return number_map_find(&c->task_map, id);
 }
 
 uint32_t task_find_added(const struct core *c, task_id id) {
@@ -32,7 +27,7 @@ uint32_t task_find_added(const struct core *c, task_id id) {
 uint32_t task_new_named(struct core *c, task_id id) {
     uint32_t task = slab_alloc(&c->tasks);
     task_at(c, task)->id = id;
-    id_map_add(&c->task_map, hash_sequence(id), task);
+    number_map_add(&c->task_map, id, task);
     return task;
 }
 
@@ -43,11 +38,45 @@ uint32_t task_named(struct core *c, task_id id) {
 
 void task_drop_if_unnamed(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
-    if (t->state != TASK_ABSENT || t->needed_by || t->first_child)
+    if (t->state != TASK_ABSENT || links_of(c, t)->needed_by || links_of(c, t)->first_child)
         return;
-    id_map_remove(&c->task_map, hash_sequence(t->id), &t->id);
+    task_drop_parts(c, task);
+    number_map_remove(&c->task_map, t->id);
     slab_free(&c->tasks, task);
 }
+
+/* --- parts that most tasks do not have --------------------------------------------------------- */
+
+const struct task_links task_no_links;
+const struct task_history task_no_history = { .iteration = 1 };
+
+struct task_links *links_own(struct core *c, uint32_t handle) {
+    struct task *t = task_at(c, handle);
+    if (!t->links)
+        t->links = slab_alloc(&c->links);
+    return slab_at(&c->links, t->links);
+}
+
+struct task_history *history_own(struct core *c, uint32_t handle) {
+    struct task *t = task_at(c, handle);
+    if (t->history)
+        return slab_at(&c->histories, t->history);
+    t->history = slab_alloc(&c->histories);
+    struct task_history *history = slab_at(&c->histories, t->history);
+    *history = task_no_history;
+    return history;
+}
+
+void task_drop_parts(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    if (t->links)
+        slab_free(&c->links, t->links);
+    if (t->history)
+        slab_free(&c->histories, t->history);
+    t->links = t->history = 0;
+}
+
+/* ------------------------------------------------------------------------------------------------ */
 
 struct order *order_push(struct core *c, enum order_kind kind, uint32_t task) {
     if (c->orders_given) {
@@ -61,7 +90,7 @@ struct order *order_push(struct core *c, enum order_kind kind, uint32_t task) {
         const struct task *t = task_at(c, task);
         o->task = t->id;
         o->attempt = t->attempt;
-        o->iteration = t->iteration;
+        o->iteration = iteration_of(c, t);
     }
     return o;
 }
@@ -70,23 +99,24 @@ struct order *order_push(struct core *c, enum order_kind kind, uint32_t task) {
 
 static void order_group(struct core *c, const struct task *t, enum task_state state) {
     struct order *o = order_push(c, ORDER_GROUP, 0);
-    o->group = t->group;
+    o->group = links_of(c, t)->group;
     o->to = state;
 }
 
 void group_join(struct core *c, uint32_t task) {
-    struct task *t = task_at(c, task);
-    if (!t->group)
+    const struct task *t = task_at(c, task);
+    uint32_t group = links_of(c, t)->group;
+    if (!group)
         return;
     size_t before = c->group_count;
-    c->groups = xgrow(c->groups, &c->group_capacity, (size_t)t->group + 1, sizeof(*c->groups));
-    if (t->group >= before) {
-        memset(c->groups + before, 0, (t->group + 1 - before) * sizeof(*c->groups));
-        c->group_count = (size_t)t->group + 1;
+    c->groups = xgrow(c->groups, &c->group_capacity, (size_t)group + 1, sizeof(*c->groups));
+    if (group >= before) {
+        memset(c->groups + before, 0, (group + 1 - before) * sizeof(*c->groups));
+        c->group_count = (size_t)group + 1;
     }
-    struct group *g = &c->groups[t->group];
+    struct group *g = &c->groups[group];
     bool reopens = g->view.total > 0 && g->view.open == 0 && !task_state_is_final(t->state);
-    SLAB_LIST_PUSH(task_at, c, g->last, task, group_prev, group_next);
+    SLAB_LIST_PUSH(links_own, c, g->last, task, group_prev, group_next);
     g->view.total++;
     g->drafts += t->state == TASK_DRAFT;
     g->view.failed += task_state_is_failure(t->state);
@@ -96,11 +126,12 @@ void group_join(struct core *c, uint32_t task) {
 }
 
 void group_leave(struct core *c, uint32_t task) {
-    struct task *t = task_at(c, task);
-    if (!t->group)
+    const struct task *t = task_at(c, task);
+    uint32_t group = links_of(c, t)->group;
+    if (!group)
         return;
-    struct group *g = &c->groups[t->group];
-    SLAB_LIST_REMOVE(task_at, c, g->last, task, group_prev, group_next);
+    struct group *g = &c->groups[group];
+    SLAB_LIST_REMOVE(links_own, c, g->last, task, group_prev, group_next);
     g->view.total--;
     g->drafts -= t->state == TASK_DRAFT;
     g->view.failed -= task_state_is_failure(t->state);
@@ -111,9 +142,10 @@ void group_leave(struct core *c, uint32_t task) {
 
 static void group_count(struct core *c, const struct task *t, enum task_state from) {
     bool was_open = !task_state_is_final(from), is_open = !task_state_is_final(t->state);
-    if (!t->group)
+    uint32_t group = links_of(c, t)->group;
+    if (!group)
         return;
-    struct group *g = &c->groups[t->group];
+    struct group *g = &c->groups[group];
     g->view.failed += task_state_is_failure(t->state);
     g->view.failed -= task_state_is_failure(from);
     g->drafts += t->state == TASK_DRAFT;
@@ -131,7 +163,7 @@ size_t core_group_members(const struct core *c, uint32_t group, bool drafts, tas
         return 0;
     const struct group *g = &c->groups[group];
     size_t all = drafts ? g->drafts : g->view.total, count = 0;
-    for (uint32_t h = g->last; count < max && count < all; h = task_at(c, h)->group_prev)
+    for (uint32_t h = g->last; count < max && count < all; h = links_at(c, h)->group_prev)
         if (!drafts || task_at(c, h)->state == TASK_DRAFT)
             ret[count++] = task_at(c, h)->id;
     return all;
@@ -140,11 +172,11 @@ size_t core_group_members(const struct core *c, uint32_t group, bool drafts, tas
 /* --- state ----------------------------------------------------------------------------------- */
 
 void task_set_timer(struct core *c, uint32_t task, time_ms at) {
-    struct task *t = task_at(c, task);
-    timer_heap_remove(&c->timers, t->timer);
-    t->not_before = at;
+    struct task_history *history = history_own(c, task);
+    timer_heap_remove(&c->timers, history->timer);
+    history->not_before = at;
     if (at > 0)
-        timer_heap_add(&c->timers, at, t->id, task);
+        timer_heap_add(&c->timers, at, task_at(c, task)->id, task);
 }
 
 void task_recheck(struct core *c, uint32_t task) {
@@ -156,17 +188,18 @@ void task_recheck(struct core *c, uint32_t task) {
 static void notify_neighbours(struct core *c, uint32_t task, enum task_state from,
                               enum task_state to) {
     const struct task *t = task_at(c, task);
+    const struct task_links *links = links_of(c, t);
     depend_changed(c, task, from, to);
     if ((from == TASK_DONE) != (to == TASK_DONE)) {
-        for (uint32_t child = t->first_child; child; child = task_at(c, child)->next_sibling)
+        for (uint32_t child = links->first_child; child; child = links_at(c, child)->next_sibling)
             task_recheck(c, child);
     }
     if (task_state_is_failure(from) != task_state_is_failure(to)) {
-        for (uint32_t child = t->first_child; child; child = task_at(c, child)->next_sibling)
+        for (uint32_t child = links->first_child; child; child = links_at(c, child)->next_sibling)
             waiting_recount(c, child);
     }
-    if (t->parent && t->parent_gate == PARENT_NONE)
-        task_recheck(c, t->parent); /* it may be draining */
+    if (links->parent && t->parent_gate == PARENT_NONE)
+        task_recheck(c, links->parent); /* it may be draining */
 }
 
 void task_count(struct core *c, const struct task *t, enum task_state state, int more) {
@@ -194,6 +227,15 @@ static enum hold hold_after(const struct task *t, const struct change *change) {
                                                                  : HOLD_NONE;
 }
 
+static void stop_timer(struct core *c, uint32_t task) {
+    if (!task_at(c, task)->history)
+        return;
+    struct task_history *history = history_own(c, task);
+    if (history->timer)
+        timer_heap_remove(&c->timers, history->timer);
+    history->not_before = 0;
+}
+
 void task_become(struct core *c, uint32_t task, struct change change) {
     struct task *t = task_at(c, task);
     enum task_state from = t->state, to = change.to;
@@ -203,9 +245,7 @@ void task_become(struct core *c, uint32_t task, struct change change) {
         (void)queue_leave(c, task);
     if (from == TASK_WAITING)
         waiting_remove(c, task);
-    if (t->timer)
-        timer_heap_remove(&c->timers, t->timer);
-    t->not_before = 0;
+    stop_timer(c, task);
     t->hold = (uint8_t)hold_after(t, &change);
     t->state = (uint8_t)to;
     if (t->hold == HOLD_TAKEN && to != TASK_HELD)
@@ -240,36 +280,40 @@ void task_become(struct core *c, uint32_t task, struct change change) {
 }
 
 void task_iterate(struct core *c, uint32_t task, struct change change) {
-    struct task *t = task_at(c, task);
-    if (t->iteration < UINT32_MAX)
-        t->iteration++;
+    struct task_history *history = history_own(c, task);
+    if (history->iteration < UINT32_MAX)
+        history->iteration++;
     task_become(c, task, change);
     tree_invalidate_older(c, task);
 }
 
-void task_reset_counters(struct task *t) {
-    t->failures = t->launch_failures = t->losses = t->restarts = t->breaker_openings = 0;
+void task_reset_counters(struct core *c, uint32_t task) {
+    if (!task_at(c, task)->history)
+        return;
+    struct task_history *h = history_own(c, task);
+    h->failures = h->launch_failures = h->losses = h->restarts = h->breaker_openings = 0;
 }
 
 bool task_parent_passed(const struct core *c, const struct task *t) {
     if (!(t->flags & TASK_HAS_PARENT) || t->parent_gate == PARENT_NONE)
         return true;
-    return task_at(c, t->parent)->state == TASK_DONE;
+    return task_at(c, links_of(c, t)->parent)->state == TASK_DONE;
 }
 
 bool task_parent_failed(const struct core *c, const struct task *t) {
-    return t->parent && t->parent_gate == PARENT_DONE
-           && task_state_is_failure(task_at(c, t->parent)->state);
+    uint32_t parent = links_of(c, t)->parent;
+    return parent && t->parent_gate == PARENT_DONE
+           && task_state_is_failure(task_at(c, parent)->state);
 }
 
 bool task_has_prerequisites(const struct core *c, const struct task *t) {
-    return t->unmet == 0 && !(t->flags & (TASK_ARTIFACT_MISSING | TASK_PROBE_CLOSED))
+    return links_of(c, t)->unmet == 0 && !(t->flags & (TASK_ARTIFACT_MISSING | TASK_PROBE_CLOSED))
            && task_parent_passed(c, t);
 }
 
 static bool launches_spent(const struct core *c, const struct task *t) {
     return c->policy.count_launches && (t->until == UNTIL_DONE || t->until == UNTIL_VALIDATE)
-           && t->restarts >= c->policy.retry[RETRY_UNFINISHED].max;
+           && history_of(c, t)->restarts >= c->policy.retry[RETRY_UNFINISHED].max;
 }
 
 bool task_may_be_ready(const struct core *c, const struct task *t) {
@@ -289,7 +333,7 @@ static void recheck(struct core *c, uint32_t task) {
         return;
     if (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL)
         return; /* finished; only awaits a verdict */
-    if (c->policy.dependency_fails && t->unmet > 0 && depend_has_failed(c, task)) {
+    if (c->policy.dependency_fails && links_of(c, t)->unmet > 0 && depend_has_failed(c, task)) {
         task_become(c, task, change_to(TASK_FAILED, REASON_DEPENDENCY));
         return;
     }
@@ -317,48 +361,53 @@ void task_settle(struct core *c) {
 static void edge_add(struct core *c, uint32_t task, uint32_t on) {
     uint32_t handle = slab_alloc(&c->edges);
     struct edge *e = edge_at(c, handle);
-    struct task *t = task_at(c, task), *o = task_at(c, on);
+    struct task_links *links = links_own(c, task), *others = links_own(c, on);
     e->task = task;
     e->on = on;
-    e->next_need = t->needs;
-    t->needs = handle;
-    SLAB_LIST_PUSH(edge_at, c, o->needed_by, handle, next_user, prev_user);
-    if (o->state != TASK_DONE)
-        t->unmet++;
+    e->next_need = links->needs;
+    links->needs = handle;
+    SLAB_LIST_PUSH(edge_at, c, others->needed_by, handle, next_user, prev_user);
+    if (task_at(c, on)->state != TASK_DONE)
+        links->unmet++;
 }
 
 /* Frees the edge, and its target if nothing else refers to it. The caller has unlinked it from the
  * list of `task`. */
 static void edge_drop(struct core *c, uint32_t handle) {
     uint32_t target = edge_at(c, handle)->on;
-    SLAB_LIST_REMOVE(edge_at, c, task_at(c, target)->needed_by, handle, next_user, prev_user);
+    SLAB_LIST_REMOVE(edge_at, c, links_own(c, target)->needed_by, handle, next_user, prev_user);
     slab_free(&c->edges, handle);
     task_drop_if_unnamed(c, target);
 }
 
 void depend_set(struct core *c, uint32_t task, const task_id *on, size_t count) {
-    struct task *t = task_at(c, task);
-    for (uint32_t e = t->needs; e;) {
+    if (count == 0 && !links_at(c, task)->needs)
+        return;
+    struct task_links *links = links_own(c, task);
+    for (uint32_t e = links->needs; e;) {
         uint32_t next = edge_at(c, e)->next_need;
         edge_drop(c, e);
         e = next;
     }
-    t->needs = 0;
-    t->unmet = 0;
+    links->needs = 0;
+    links->unmet = 0;
     for (size_t i = count; i > 0; i--) /* from the last: each goes to the front of the list */
         edge_add(c, task, task_named(c, on[i - 1]));
 }
 
 bool depend_drop_absent(struct core *c, uint32_t task) {
     bool any = false;
-    for (uint32_t *link = &task_at(c, task)->needs; *link;) {
+    if (!links_at(c, task)->needs)
+        return false;
+    struct task_links *links = links_own(c, task);
+    for (uint32_t *link = &links->needs; *link;) {
         uint32_t e = *link;
         if (task_at(c, edge_at(c, e)->on)->state != TASK_ABSENT) {
             link = &edge_at(c, e)->next_need;
             continue;
         }
         *link = edge_at(c, e)->next_need;
-        task_at(c, task)->unmet--;
+        links->unmet--;
         edge_drop(c, e);
         any = true;
     }
@@ -368,18 +417,19 @@ bool depend_drop_absent(struct core *c, uint32_t task) {
 void depend_forget(struct core *c, uint32_t task) {
     if (task_at(c, task)->state != TASK_DONE)
         return; /* its dependants keep waiting for its id */
-    for (uint32_t e = task_at(c, task)->needed_by; e;) {
+    if (!links_at(c, task)->needed_by)
+        return;
+    for (uint32_t e = links_at(c, task)->needed_by; e;) {
         uint32_t next = edge_at(c, e)->next_user;
-        struct task *user = task_at(c, edge_at(c, e)->task);
         task_depends_changed(c, edge_at(c, e)->task);
-        uint32_t *link = &user->needs;
+        uint32_t *link = &links_own(c, edge_at(c, e)->task)->needs;
         while (*link != e)
             link = &edge_at(c, *link)->next_need;
         *link = edge_at(c, e)->next_need;
         slab_free(&c->edges, e);
         e = next;
     }
-    task_at(c, task)->needed_by = 0;
+    links_own(c, task)->needed_by = 0;
 }
 
 void depend_changed(struct core *c, uint32_t task, enum task_state from, enum task_state to) {
@@ -390,13 +440,14 @@ void depend_changed(struct core *c, uint32_t task, enum task_state from, enum ta
     bool recount = task_state_is_failure(from) != task_state_is_failure(to);
     if (!flips && !ended_badly && !recount)
         return;
-    for (uint32_t e = task_at(c, task)->needed_by; e; e = edge_at(c, e)->next_user) {
+    for (uint32_t e = links_at(c, task)->needed_by; e; e = edge_at(c, e)->next_user) {
         struct task *user = task_at(c, edge_at(c, e)->task);
+        struct task_links *links = links_own(c, edge_at(c, e)->task);
         if (flips)
-            user->unmet += to == TASK_DONE ? UINT32_MAX : 1;
+            links->unmet += to == TASK_DONE ? UINT32_MAX : 1;
         if (recount && !(task_state_is_failure(to) && user->lack == LACK_DEPENDENCY_HOPELESS))
             waiting_recount(c, edge_at(c, e)->task);
-        if (ended_badly || (flips && user->unmet == (to == TASK_DONE ? 0u : 1u)))
+        if (ended_badly || (flips && links->unmet == (to == TASK_DONE ? 0u : 1u)))
             task_recheck(c, edge_at(c, e)->task);
     }
 }
@@ -428,7 +479,7 @@ static void visit(struct core *c, struct walk *walk, uint32_t task) {
 /* Depth-first over what a task waits for. `parent`: the one it must wait for. */
 bool depend_would_cycle(struct core *c, uint32_t task, const task_id *on, size_t count,
                         task_id parent) {
-    if (!task || (!task_at(c, task)->needed_by && !task_at(c, task)->first_child))
+    if (!task || (!links_at(c, task)->needed_by && !links_at(c, task)->first_child))
         return false; /* nothing leads back to it */
     struct walk walk = { 0 };
     begin_walk(c);
@@ -439,8 +490,8 @@ bool depend_would_cycle(struct core *c, uint32_t task, const task_id *on, size_t
     while (walk.depth > 0 && c->seen[task] != c->walk) {
         const struct task *t = task_at(c, walk.stack[--walk.depth]);
         if (t->parent_gate == PARENT_DONE)
-            visit(c, &walk, t->parent);
-        for (uint32_t e = t->needs; e; e = edge_at(c, e)->next_need)
+            visit(c, &walk, links_of(c, t)->parent);
+        for (uint32_t e = links_of(c, t)->needs; e; e = edge_at(c, e)->next_need)
             visit(c, &walk, edge_at(c, e)->on);
     }
     free(walk.stack);
@@ -448,7 +499,7 @@ bool depend_would_cycle(struct core *c, uint32_t task, const task_id *on, size_t
 }
 
 bool depend_has_failed(const struct core *c, uint32_t task) {
-    for (uint32_t e = task_at(c, task)->needs; e; e = edge_at(c, e)->next_need) {
+    for (uint32_t e = links_at(c, task)->needs; e; e = edge_at(c, e)->next_need) {
         if (task_state_is_failure(task_at(c, edge_at(c, e)->on)->state))
             return true;
     }
@@ -456,7 +507,7 @@ bool depend_has_failed(const struct core *c, uint32_t task) {
 }
 
 uint32_t depend_first_unmet(const struct core *c, uint32_t task) {
-    for (uint32_t e = task_at(c, task)->needs; e; e = edge_at(c, e)->next_need) {
+    for (uint32_t e = links_at(c, task)->needs; e; e = edge_at(c, e)->next_need) {
         if (task_at(c, edge_at(c, e)->on)->state != TASK_DONE)
             return edge_at(c, e)->on;
     }
@@ -464,7 +515,7 @@ uint32_t depend_first_unmet(const struct core *c, uint32_t task) {
 }
 
 bool depend_needed_by_unfinished(const struct core *c, uint32_t task) {
-    for (uint32_t e = task_at(c, task)->needed_by; e; e = edge_at(c, e)->next_user) {
+    for (uint32_t e = links_at(c, task)->needed_by; e; e = edge_at(c, e)->next_user) {
         if (!task_state_is_final(task_at(c, edge_at(c, e)->task)->state))
             return true;
     }
@@ -474,56 +525,56 @@ bool depend_needed_by_unfinished(const struct core *c, uint32_t task) {
 void core_each_dependant(const struct core *c, task_id id, void (*each)(void *ctx, task_id task),
                          void *ctx) {
     uint32_t task = task_find_added(c, id);
-    for (uint32_t e = task ? task_at(c, task)->needed_by : 0; e; e = edge_at(c, e)->next_user)
+    for (uint32_t e = task ? links_at(c, task)->needed_by : 0; e; e = edge_at(c, e)->next_user)
         each(ctx, task_at(c, edge_at(c, e)->task)->id);
 }
 
 /* --- parents and children -------------------------------------------------------------------- */
 
 void tree_add_child(struct core *c, uint32_t parent, uint32_t child) {
-    struct task *p = task_at(c, parent), *t = task_at(c, child);
+    struct task_links *p = links_own(c, parent), *t = links_own(c, child);
     t->parent = parent;
     t->prev_sibling = p->last_child;
     if (p->last_child)
-        task_at(c, p->last_child)->next_sibling = child;
+        links_own(c, p->last_child)->next_sibling = child;
     else
         p->first_child = child;
     p->last_child = child;
 }
 
 void tree_remove_child(struct core *c, uint32_t child) {
-    struct task *t = task_at(c, child);
-    if (!t->parent)
+    if (!links_at(c, child)->parent)
         return;
-    struct task *p = task_at(c, t->parent);
+    struct task_links *t = links_own(c, child), *p = links_own(c, t->parent);
     if (t->prev_sibling)
-        task_at(c, t->prev_sibling)->next_sibling = t->next_sibling;
+        links_own(c, t->prev_sibling)->next_sibling = t->next_sibling;
     else
         p->first_child = t->next_sibling;
     if (t->next_sibling)
-        task_at(c, t->next_sibling)->prev_sibling = t->prev_sibling;
+        links_own(c, t->next_sibling)->prev_sibling = t->prev_sibling;
     else
         p->last_child = t->prev_sibling;
     t->parent = t->prev_sibling = t->next_sibling = 0;
 }
 
 uint32_t tree_next_descendant(const struct core *c, uint32_t top, uint32_t task) {
-    if (task_at(c, task)->first_child)
-        return task_at(c, task)->first_child;
-    while (task != top && !task_at(c, task)->next_sibling)
-        task = task_at(c, task)->parent;
-    return task == top ? 0 : task_at(c, task)->next_sibling;
+    if (links_at(c, task)->first_child)
+        return links_at(c, task)->first_child;
+    while (task != top && !links_at(c, task)->next_sibling)
+        task = links_at(c, task)->parent;
+    return task == top ? 0 : links_at(c, task)->next_sibling;
 }
 
 static uint32_t deepest_first(const struct core *c, uint32_t task) {
-    while (task_at(c, task)->first_child)
-        task = task_at(c, task)->first_child;
+    while (links_at(c, task)->first_child)
+        task = links_at(c, task)->first_child;
     return task;
 }
 
 static void set_depth(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
-    uint16_t above = t->parent ? task_at(c, t->parent)->depth : 0;
+    uint32_t parent = links_of(c, t)->parent;
+    uint16_t above = parent ? task_at(c, parent)->depth : 0;
     uint16_t depth = !(t->flags & TASK_HAS_PARENT) ? 0
                      : above == UINT16_MAX         ? UINT16_MAX
                                                    : (uint16_t)(above + 1);
@@ -543,7 +594,7 @@ void tree_set_depth(struct core *c, uint32_t task) {
 
 bool tree_would_cycle(const struct core *c, uint32_t task, task_id parent) {
     uint32_t above = task ? task_find(c, parent) : 0;
-    for (; above; above = task_at(c, above)->parent) {
+    for (; above; above = links_at(c, above)->parent) {
         if (above == task)
             return true;
     }
@@ -564,24 +615,24 @@ void tree_invalidate(struct core *c, uint32_t top) {
     uint32_t task = deepest_first(c, top);
     while (task != top) {
         invalidate_one(c, task);
-        const struct task *t = task_at(c, task);
+        const struct task_links *t = links_at(c, task);
         task = t->next_sibling ? deepest_first(c, t->next_sibling) : t->parent;
     }
     invalidate_one(c, top);
 }
 
 void tree_invalidate_older(struct core *c, uint32_t parent) {
-    uint32_t iteration = task_at(c, parent)->iteration;
-    for (uint32_t child = task_at(c, parent)->first_child; child;
-         child = task_at(c, child)->next_sibling) {
-        const struct task *t = task_at(c, child);
-        if (t->parent_gate == PARENT_DONE && t->parent_iteration < iteration)
+    uint32_t iteration = iteration_of(c, task_at(c, parent));
+    for (uint32_t child = links_at(c, parent)->first_child; child;
+         child = links_at(c, child)->next_sibling) {
+        if (task_at(c, child)->parent_gate == PARENT_DONE
+            && links_at(c, child)->parent_iteration < iteration)
             tree_invalidate(c, child);
     }
 }
 
 void tree_orphan_descendants(struct core *c, uint32_t parent) {
-    for (uint32_t task = task_at(c, parent)->first_child; task;
+    for (uint32_t task = links_at(c, parent)->first_child; task;
          task = tree_next_descendant(c, parent, task)) {
         enum task_state state = task_at(c, task)->state;
         bool is_open = state != TASK_ABSENT && !task_state_is_final(state);
@@ -593,7 +644,7 @@ void tree_orphan_descendants(struct core *c, uint32_t parent) {
 }
 
 bool tree_has_unfinished_child(const struct core *c, uint32_t task) {
-    for (uint32_t h = task_at(c, task)->first_child; h; h = task_at(c, h)->next_sibling) {
+    for (uint32_t h = links_at(c, task)->first_child; h; h = links_at(c, h)->next_sibling) {
         if (!task_state_is_final(task_at(c, h)->state))
             return true;
     }
@@ -601,7 +652,7 @@ bool tree_has_unfinished_child(const struct core *c, uint32_t task) {
 }
 
 bool tree_keeps_draining(const struct core *c, uint32_t task) {
-    for (uint32_t h = task_at(c, task)->first_child; h; h = task_at(c, h)->next_sibling) {
+    for (uint32_t h = links_at(c, task)->first_child; h; h = links_at(c, h)->next_sibling) {
         const struct task *child = task_at(c, h);
         if (child->parent_gate != PARENT_NONE)
             continue;

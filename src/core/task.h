@@ -46,13 +46,13 @@ bool task_has_prerequisites(const struct core *c, const struct task *t);
 /* Does it have all prerequisites and, for a loop, launches left? */
 bool task_may_be_ready(const struct core *c, const struct task *t);
 
-void task_reset_counters(struct task *t);
+void task_reset_counters(struct core *c, uint32_t task);
+void task_drop_parts(struct core *c, uint32_t task); /* its links and its history */
 void task_set_timer(struct core *c, uint32_t task, time_ms at);
 
 struct order *order_push(struct core *c, enum order_kind kind, uint32_t task);
 
-/* Callbacks for the maps. */
-bool task_same(const void *ctx, uint32_t handle, const void *id);
+/* Callback of the timers. */
 void task_timer_moved(void *ctx, uint32_t handle, uint32_t position);
 
 /* --- dependencies ---------------------------------------------------------------------------- */

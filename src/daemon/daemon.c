@@ -303,12 +303,19 @@ static void on_event(void *ctx, const struct event_row *event) {
     }
 }
 
+static void set_limits(struct daemon *d) {
+    const struct config *config = engine_config(d->engine);
+    server_set_limits(d->server, (unsigned)config_number(config, "http.connections", NULL),
+                      (unsigned)config_number(config, "http.streams", NULL));
+}
+
 /* A stopping daemon ends the loop as soon as the last answer is sent, requested launches are done
  * and the followers of the events have finished their current work. A commit in progress is always
  * waited for. */
 static void after_turn(void *ctx) {
     struct daemon *d = ctx;
     telemetry_check_config(d->telemetry);
+    set_limits(d);
     if (!d->stopping)
         tcp_listener_check_config(d->tcp);
     notify_check_config(d->notify);
@@ -559,6 +566,7 @@ static int begin_active(struct daemon *d, struct error *err) {
         server_set_engine(d->server, d->engine);
     else
         make_server(d);
+    set_limits(d);
     d->standby = standby_free(d->standby);
     d->tcp = tcp_listener_new(d->engine, d->loop, d->server);
     engine_set_publisher(d->engine, on_event, d);

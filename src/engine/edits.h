@@ -6,7 +6,11 @@
 /* Rises with every edit and every attempt of a task. A client that edits a task sends the version
  * that it has read, and is refused if the task has another one. */
 uint64_t engine_task_version(const struct engine *engine, task_id task);
-/* The submission was replaced in this turn: the store still answers with the old one. */
+/* For a request that reads a submission or a context and writes it back: how many were written until now, and
+ * whether that of this task was written since then. May be true if it was not: read again. */
+uint64_t engine_text_writes(const struct engine *engine);
+bool engine_text_changed(const struct engine *engine, task_id task, uint64_t since);
+/* It was written in this turn: the store still answers with the old one. */
 bool engine_is_edited_now(const struct engine *engine, task_id task);
 
 struct engine_edit {

@@ -4,6 +4,15 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "sim/forecast.h"
+
+/* The forecast that all answers come from, if it is there (engine_forecast). Valid in this turn. */
+struct engine_forecast_info {
+    time_ms at;  /* its first moment */
+    bool paused; /* everything is paused: it begins with a resume */
+};
+const struct forecast *engine_forecast_made(const struct engine *engine,
+                                            struct engine_forecast_info *ret);
 
 /* Average duration of runs of a project and kind; a guess if none has ended yet. */
 time_ms engine_expected_run(const struct engine *engine, sym project, sym kind);
@@ -28,12 +37,14 @@ struct outlook_project {
 };
 
 struct outlook {
-    time_ms at;     /* start of the simulation */
-    time_ms finish; /* of the last; `at` when there is nothing to do */
-    uint32_t tasks; /* that will finish */
-    /* not final and will not finish: waiting for a person, or beyond that */
-    uint32_t others;
-    bool complete;                    /* false: the simulation was cut short */
+    time_ms at;      /* start of the simulation */
+    time_ms finish;  /* of the last; `at` when there is nothing to do */
+    uint32_t tasks;  /* that will finish */
+    uint32_t others; /* will not: waiting for a person, a file or a task that failed */
+    uint32_t later;  /* may, after the end of the simulation */
+    bool complete;   /* false: the simulation was cut short */
+    bool paused;     /* everything is paused: it begins with a resume */
+    struct forecast_bottleneck bottleneck;
     struct outlook_project *projects; /* by name */
     size_t project_count;
     /* How many of them are left, over time; ascending, the last has 0 left. */

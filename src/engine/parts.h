@@ -72,6 +72,8 @@ struct live_run;
     /* after the decision: what it has caused, as alerts, then as lines of the log */              \
     X(alerts)                                                                                      \
     X(journal)                                                                                     \
+    /* it reads questions and candidates */                                                        \
+    X(attention)                                                                                   \
     /* after the commit: worktrees of final tasks, folders of deleted ones, then starts */         \
     X(workspaces)                                                                                  \
     X(secrets)                                                                                     \

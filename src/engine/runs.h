@@ -20,9 +20,17 @@ bool engine_live_details(const struct engine *engine, task_id task,
  * (agents/listen.c) that of its transcript, otherwise from the last few kilobytes of the file. */
 bool engine_last_line(const struct engine *engine, task_id task, struct strbuf *out);
 
+/* The last line of a run that has ended: of its errors, else of its output. False: none. */
+bool engine_ended_line(const struct engine *engine, task_id task, uint32_t attempt,
+                       struct strbuf *out);
+
 /* The adapter (agent/agent.h) of the run's command: it determines how standard output is shown.
  * NULL: a plain command, or no longer known. */
 const char *engine_run_adapter(const struct engine *engine, task_id task, uint32_t attempt);
+
+/* The path of the file with the order of its output and errors (rundir/rundir.h). */
+void engine_run_order(const struct engine *engine, task_id task, uint32_t attempt,
+                      struct strbuf *out);
 
 /* --- agents in one folder --------------------------------------------------------------------- */
 

@@ -50,7 +50,12 @@ struct diff_question {
     task_id task;
     uint32_t iteration; /* 0: the complete task */
     bool stat;          /* no patch */
+    uint32_t context;   /* unchanged lines around each change */
+    /* Only this file; `old_path`: what it was called before. NULL: all files. */
+    const char *path, *old_path;
 };
+#define DIFF_CONTEXT     3u
+#define DIFF_CONTEXT_MAX 1000000u
 /* Whether there is a worktree or its remains. A query may still find nothing. */
 bool engine_has_diff(const struct engine *engine, task_id task);
 /* `ready` is called once, from the loop or when the engine is freed; not after an error. -ENOENT:

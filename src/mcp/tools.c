@@ -250,7 +250,7 @@ const struct mcp_tool mcp_tools[] = {
     { .name = "task_log", .title = "Read the log of a task", .op = "task.log",
       .text = "The end of what a run printed, at most 64 KiB; of its last attempt unless `attempt` is "
               "given.",
-      .hidden = "follow offset", .hints = HINT_READS },
+      .hidden = "follow offset err_offset", .hints = HINT_READS },
     { .name = "task_status", .title = "Show a task", .op = "task.show", .hints = HINT_READS },
     { .name = "task_wait", .title = "Wait for tasks", .op = "task.show",
       .text = "Wait until tasks have ended (done, failed, canceled or invalidated), at most `timeout_s` "

@@ -134,6 +134,14 @@ enum op_peer {
     OP_PEER_PROGRAM,   /* a program of this machine that does not belong to a run */
 };
 
+/* How a log is sent. */
+enum op_log_format {
+    OP_LOG_RAW,
+    OP_LOG_TEXT,    /* events of agents as a transcript */
+    OP_LOG_ENTRIES, /* one JSON object per line: entries of a transcript, and pieces of other output */
+    OP_LOG_PIECES, /* the same, without transcript */
+};
+
 struct op_call {
     const struct op *op;
     struct engine *engine;
@@ -163,7 +171,11 @@ struct op_call {
         uint32_t attempt;
         /* Adapter that wrote the events (engine_run_adapter); NULL: not events. */
         const char *adapter;
-        bool as_text; /* render events as a transcript */
+        enum op_log_format format;
+        /* `path` is out.log, merged with err.log beside it in the order of this file; NULL: not
+         * merged. `tail`: only this many bytes of the end of both; 0: from the offsets. */
+        char *order;
+        uint64_t err_offset, tail;
     } log;
     /* Set by the front end: called once, after the commit. Free the call there with
      * op_call_free. */

@@ -12,6 +12,7 @@
 #include "engine/alert.h"
 #include "engine/best_of.h"
 #include "engine/descendants.h"
+#include "engine/edits.h"
 #include "engine/follow_ups.h"
 #include "engine/loops.h"
 #include "engine/takeover.h"
@@ -29,8 +30,11 @@ struct acting {
     bool *already;
     size_t count;
     json_t **contexts; /* of tasks whose steps are affected, or that get permissions; else NULL */
-    size_t merging;    /* before approval: the next one to merge */
-    bool waits;        /* that one is being merged */
+    task_id *queried;  /* these tasks */
+    size_t queried_count;
+    uint64_t writes; /* of texts, when they were read */
+    size_t merging;  /* before approval: the next one to merge */
+    bool waits;      /* that one is being merged */
     struct following follow;
 };
 
@@ -487,12 +491,46 @@ static int approve(struct op_call *call) {
 
 static void take_contexts(struct op_call *call, const struct store_answer *answer) {
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    for (size_t i = 0; i < s->count; i++) {
+        json_decref(s->contexts[i]);
+        s->contexts[i] = NULL;
+    }
     for (size_t k = 0, i = 0; k < answer->count; k++) {
         while (i < s->count && s->tasks[i] != answer->specs[k].id)
             i++;
         if (i < s->count && answer->specs[k].context)
             s->contexts[i] = json_loads(answer->specs[k].context, 0, NULL);
     }
+}
+
+static int query_contexts(struct op_call *call);
+
+/* What another request has written meanwhile must not be lost. */
+static int act_with_contexts(struct op_call *call) {
+    const struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    for (size_t i = 0; i < s->queried_count; i++)
+        if (engine_text_changed(call->engine, s->queried[i], s->writes))
+            return query_contexts(call);
+    return act(call);
+}
+
+static int query_contexts(struct op_call *call) {
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    for (size_t i = 0; i < s->queried_count; i++)
+        if (engine_is_edited_now(call->engine, s->queried[i]))
+            return op_yield(call, query_contexts);
+    s->writes = engine_text_writes(call->engine);
+    struct store_query question = { .kind = QUERY_SPECS,
+                                    .tasks = s->queried,
+                                    .task_count = s->queried_count,
+                                    .limit = s->queried_count };
+    return op_query(call, &question, take_contexts, act_with_contexts);
+}
+
+static bool needs_context(const struct op_call *call, const struct task_action *a, task_id task) {
+    bool may_have_steps = a->fact == FACT_AGAIN || a->fact == FACT_REJECT || a->fact == FACT_CLEAR;
+    return (may_have_steps && core_task_depends(engine_core(call->engine), task, NULL, 0) > 0)
+           || (a->fact == FACT_RETRY && op_json(call, "allow"));
 }
 
 static int run(struct op_call *call) {
@@ -511,22 +549,16 @@ static int run(struct op_call *call) {
         return approve(call);
     if (op_text(call, "message") && a->fact == FACT_AGAIN)
         return query_followed(call);
-    task_id *queried = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*queried));
-    size_t count = 0;
+    s->queried = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*s->queried));
     for (size_t i = 0; i < s->count; i++)
-        if (((a->fact == FACT_AGAIN || a->fact == FACT_REJECT || a->fact == FACT_CLEAR)
-             && core_task_depends(engine_core(call->engine), s->tasks[i], NULL, 0) > 0)
-            || (a->fact == FACT_RETRY && op_json(call, "allow")))
-            queried[count++] = s->tasks[i];
-    if (count == 0 || count > STORE_ANSWER_MAX)
-        return count == 0
-                   ? act(call)
-                   : op_fail(call, -E2BIG, "more than %u such tasks at once", STORE_ANSWER_MAX);
+        if (needs_context(call, a, s->tasks[i]))
+            s->queried[s->queried_count++] = s->tasks[i];
+    if (s->queried_count == 0)
+        return act(call);
+    if (s->queried_count > STORE_ANSWER_MAX)
+        return op_fail(call, -E2BIG, "more than %u such tasks at once", STORE_ANSWER_MAX);
     s->contexts = arena_alloc(op_arena(call), s->count * sizeof(json_t *));
-    struct store_query question = {
-        .kind = QUERY_SPECS, .tasks = queried, .task_count = count, .limit = count
-    };
-    return op_query(call, &question, take_contexts, act);
+    return query_contexts(call);
 }
 
 /* In parentheses: a macro argument with commas. */
@@ -534,7 +566,7 @@ static int run(struct op_call *call) {
 #define TASKS_ONLY     (PARAMS(OP_PARAM_TASKS))
 #define VERDICT_PARAMS                                                                             \
     TASKS_AND(                                                                                     \
-        PARAM(TEXT, BODY, "reason", .min = 1, .max = 10000,                                        \
+        PARAM(TEXT, BODY, "reason", .min = 1, .max = FOLLOW_UP_MAX, .lines = true,                 \
               .text = "why; what is rejected finds it in the feedback of its next iteration"))
 
 #define OWN_AGENT_PARAM                                                                            \

@@ -154,6 +154,7 @@ void op_call_free(struct op_call *call) {
     free(call->caller);
     free(call->user);
     free(call->log.path);
+    free(call->log.order);
     free(call);
 }
 

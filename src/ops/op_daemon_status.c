@@ -9,6 +9,7 @@
 #include "base/id_map.h"
 #include "core/core.h"
 #include "engine/alert.h"
+#include "engine/attention.h"
 #include "engine/data_folder.h"
 #include "engine/opening_hours.h"
 #include "engine/runs.h"
@@ -16,6 +17,7 @@
 #include "executor/executor.h"
 #include "ops/print.h"
 #include "ops/queue_room.h"
+#include "os/zoneinfo.h"
 
 #define COUNTED_MAX   10000u /* classes and the like, about 0.1 us each */
 #define SCANNED_FIRST 100u   /* tasks, for the examples */
@@ -95,6 +97,7 @@ static const struct shape named_hours_shape = { "NamedHours", "the opening hours
     X(json_put_string, "home", T_TEXT, "its folder", "/home/me/.local/share/sluice", engine_home(call->engine)) \
     X(json_put_string, "runs_folder", T_TEXT, "the folder with the run folders", "/home/me/.local/share/sluice/runs", engine_runs_folder(call->engine)) \
     X(json_put_string, "host_name", T_TEXT, "the name of this host in the rows of its runs", "box", executor_host(engine_executor(call->engine))) \
+    X(json_put_string, "timezone", T_TEXT | T_NULL, "the time zone of the system; null: it has no name", "Europe/Berlin", own_zone(call)) \
     X(json_put_string, "preset", T_TEXT, "the preset in force", "sluice", config_preset(engine_config(call->engine))) \
     X(json_put_bool, "paused", T_BOOL, "nothing starts", NULL, engine_is_paused(call->engine)) \
     X(print_json, "events", T_OBJECT | T_LIST, "the last 10", &shape_event, strbuf_text(op_part(call)))
@@ -106,6 +109,7 @@ static const struct shape status_shape = { "Status", "everything at a glance", .
     { "ready", T_INT, "tasks that could start" },
     { "blocked_dependencies", T_INT, "tasks that wait for one that failed or was canceled or invalidated" },
     { "questions", T_INT, "questions of runs without an answer" },
+    { "attention", T_INT, "what waits for a person (`attention.list`)" },
     { "queue", T_OBJECT, "the queue", &queue_shape },
     { "waiting_by_gate", T_OBJECT | T_LIST, "waiting tasks by the first gate that stops them", &waiting_shape },
     { "partial", T_BOOL, "not all are counted: there are more than 10,000 kinds of tasks (project, kind, agent, limiter, priority …)" },
@@ -215,6 +219,7 @@ static void print_counts(struct op_call *call, struct json_writer *w) {
     json_put_int(w, "ready", counts.by_state[TASK_READY]);
     json_put_int(w, "blocked_dependencies", counts.hopeless);
     json_put_int(w, "questions", (int64_t)engine_question_count(call->engine));
+    json_put_int(w, "attention", (int64_t)engine_attention_count(call->engine, NULL));
 }
 
 static void print_all_hours(struct op_call *call, struct json_writer *w) {
@@ -242,6 +247,11 @@ static void print_alerts(struct op_call *call, struct json_writer *w) {
     }
     json_write_array_end(w);
     print_external(w, call->engine);
+}
+
+static const char *own_zone(struct op_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+    return zoneinfo_own_name(&name) ? op_keep(call, strbuf_text(&name)) : NULL;
 }
 
 static void print_host(struct op_call *call, struct json_writer *w) {

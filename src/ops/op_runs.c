@@ -318,6 +318,33 @@ const struct op op_run_list = {
 /* Finds the file and the offset. The front end sends the bytes, and optionally follows the file
  * while the run is live. */
 
+static const char *const streams[] = { "out", "err", "check", "prepare", "all", NULL };
+
+static const char *const formats[] = { [OP_LOG_RAW] = "raw",
+                                       [OP_LOG_TEXT] = "text",
+                                       [OP_LOG_ENTRIES] = "entries",
+                                       [OP_LOG_PIECES] = "pieces",
+                                       NULL };
+
+/* The front end finds where a tail of both begins. */
+static void set_merged(struct op_call *call, task_id task, uint32_t attempt) {
+    _cleanup_(strbuf_finish) struct strbuf order = STRBUF_INIT;
+    engine_run_order(call->engine, task, attempt, &order);
+    call->log.order = strbuf_take(&order);
+    call->log.err_offset = (uint64_t)op_number(call, "err_offset", 0);
+    call->log.tail = (uint64_t)op_number(call, "tail", 0);
+}
+
+static int check_offsets(struct op_call *call, bool is_merged) {
+    if (op_json(call, "offset") && op_json(call, "tail"))
+        return op_fail(call, -EINVAL, "'offset' and 'tail' cannot be used together");
+    if (op_json(call, "err_offset") && op_json(call, "tail"))
+        return op_fail(call, -EINVAL, "'err_offset' and 'tail' cannot be used together");
+    if (op_json(call, "err_offset") && !is_merged)
+        return op_fail(call, -EINVAL, "'err_offset' needs 'stream' to be 'all'");
+    return 0;
+}
+
 static int run_log(struct op_call *call) {
     task_id task = op_task(call);
     struct task_view t;
@@ -329,12 +356,14 @@ static int run_log(struct op_call *call) {
                        attempt < 1 ? "task '%s' has not run yet"
                                    : "task '%s' has had no such attempt",
                        utf8_quote(op_text(call, "id")).text);
-    if (op_json(call, "offset") && op_json(call, "tail"))
-        return op_fail(call, -EINVAL, "'offset' and 'tail' cannot be used together");
     const char *stream = op_text(call, "stream");
+    bool is_merged = stream && strcmp(stream, "all") == 0;
+    if (check_offsets(call, is_merged) < 0)
+        return call->err.code;
+    stream = stream && !is_merged ? stream : "out";
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     engine_run_folder(call->engine, task, (uint32_t)attempt, &path);
-    strbuf_printf(&path, "/%s.log", stream ? stream : "out");
+    strbuf_printf(&path, "/%s.log", stream);
     struct stat st;
     bool there = stat(strbuf_text(&path), &st) == 0;
     struct engine_run live;
@@ -359,47 +388,69 @@ static int run_log(struct op_call *call) {
                        utf8_quote(op_text(call, "id")).text);
     int64_t size = there ? st.st_size : 0, tail = op_number(call, "tail", size);
     call->log.path = strbuf_take(&path);
-    call->log.offset = (uint64_t)op_number(call, "offset", tail < size ? size - tail : 0);
+    call->log.offset =
+        (uint64_t)op_number(call, "offset", tail < size && !is_merged ? size - tail : 0);
+    if (is_merged)
+        set_merged(call, task, (uint32_t)attempt);
     call->log.follow = op_flag(call, "follow");
     call->log.task = task;
     call->log.attempt = (uint32_t)attempt;
-    if (!stream || strcmp(stream, "out") == 0)
+    if (strcmp(stream, "out") == 0)
         call->log.adapter = engine_run_adapter(call->engine, task, (uint32_t)attempt);
     const char *format = op_text(call, "format");
-    call->log.as_text = format && strcmp(format, "text") == 0;
+    while (format && strcmp(format, formats[call->log.format]) != 0)
+        call->log.format++;
     return 0;
 }
 
-static const char *const streams[] = { "out", "err", "check", "prepare", NULL };
-
-static const char *const formats[] = { "raw", "text", NULL };
-
 const struct op op_task_log = {
     OP("task.log", "GET", "/v1/tasks/{id}/log", "read what a run printed"),
-    .text = "The bytes as they were printed, `application/octet-stream`; secrets of the run are "
-            "replaced by the same number of bytes. `X-Sluice-Attempt` and `X-Sluice-Offset` say "
-            "what they are; adding their number to the offset is where to go on. The middle of a "
-            "long log may be gone; a line says how many bytes were cut there. `X-Sluice-Adapter` "
-            "names the agent whose events the output is, if it is one. With `format=text` these "
-            "events come as a transcript, `text/plain`: what the agent says, each tool call with "
-            "its main argument and the first lines of its result, without control characters. "
-            "Other output is the same in both formats. `offset` and `tail` count bytes of the log; "
-            "a transcript begins with the next complete line.",
+    .text =
+        "The bytes as they were printed, `application/octet-stream`; secrets of the run are "
+        "replaced by the same number of bytes. `X-Sluice-Attempt` and `X-Sluice-Offset` say "
+        "what they are; adding their number to the offset is where to go on. The middle of a "
+        "long log may be gone; a line says how many bytes were cut there. `X-Sluice-Adapter` "
+        "names the agent whose events the output is, if it is one. With `format=text` these "
+        "events come as a transcript, `text/plain`: what the agent says, each tool call with "
+        "its main argument and the first lines of its result, without control characters. "
+        "Other output is the same in both formats. `offset` and `tail` count bytes of the log; "
+        "a transcript begins with the next complete line. `stream=all` is output and errors in the "
+        "order in which they were written, as far as the run has recorded it: writes that follow "
+        "each "
+        "other within milliseconds may come as output first. With `format=entries` and `pieces` "
+        "the "
+        "answer is `application/x-ndjson`, one JSON object per line. A piece of a stream is "
+        "`{\"stream\": \"err\", \"offset\": 512, \"text\": \"...\"}`; `offset` is where to go on "
+        "in this "
+        "stream. An entry of a transcript has a `kind`: `say`, `think`, `prompt`, `call`, "
+        "`result`, "
+        "`note`, or `text` (a line that is no event), and its `text`. A call has its `tool`, the "
+        "main "
+        "argument as `text`, and `arguments`. A call and its results have the same `id`, if the "
+        "agent "
+        "gives one. `cut` (the text is longer), `failed`, `nested` (of a subagent) and `continues` "
+        "(the entry before) are only there if they are true.",
     .params = PARAMS(
         OP_PARAM_ID,
         PARAM(NUMBER, QUERY, "attempt", .text = "which run; the last when not given", .min = 1,
               .max = UINT32_MAX),
         PARAM(TEXT, QUERY, "stream",
               .text = "its output (the default), its errors, the output of its checks, or the "
-                      "output of `projects.P.prepare`",
+                      "output of `projects.P.prepare`; `all`: its output and errors, merged",
               .choices = streams),
         PARAM(NUMBER, QUERY, "offset", .text = "bytes to leave out at the beginning"),
+        PARAM(NUMBER, QUERY, "err_offset",
+              .text =
+                  "with `stream=all`: bytes of the errors to leave out; `offset` is that of the "
+                  "output"),
         PARAM(NUMBER, QUERY, "tail", .text = "only so many bytes of the end"),
         PARAM(BOOLEAN, QUERY, "follow", .text = "go on until the run has ended"),
-        PARAM(TEXT, QUERY, "format",
-              .text =
-                  "`raw` (the default): the bytes. `text`: what an agent says and does, for people",
-              .choices = formats)),
+        PARAM(
+            TEXT, QUERY, "format",
+            .text =
+                "`raw` (the default): the bytes. `text`: what an agent says and does, for people. "
+                "`entries`: the same as objects. `pieces`: the bytes as objects",
+            .choices = formats)),
     OP_READS(READ, SUBTREE, run_log),
     .answer = OP_ANSWER_LOG,
 };

@@ -12,6 +12,8 @@
 #define OPERATIONS(OP) \
     OP(agent_clear) \
     OP(agent_list) \
+    OP(attention_dismiss) \
+    OP(attention_list) \
     OP(config_get) \
     OP(config_list) \
     OP(config_reload) \
@@ -39,6 +41,7 @@
     OP(link_answer) \
     OP(link_show) \
     OP(notify_test) \
+    OP(plan_forecast) \
     OP(plan_snapshot) \
     OP(plan_whatif) \
     OP(project_add) \
@@ -91,6 +94,7 @@
     OP(task_release) \
     OP(task_retry) \
     OP(task_runs) \
+    OP(task_select) \
     OP(task_show) \
     OP(task_sling) \
     OP(task_take) \
@@ -99,7 +103,8 @@
     OP(token_add) \
     OP(token_list) \
     OP(token_revoke) \
-    OP(usage_list)
+    OP(usage_list) \
+    OP(usage_tasks)
 /* clang-format on */
 
 #define DECLARE(name_) extern const struct op op_##name_;

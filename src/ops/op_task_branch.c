@@ -1,4 +1,5 @@
 /* op_task_branch.c: shows the changes of a task's branch, and merges it. */
+#include <errno.h>
 #include <string.h>
 
 #include "engine/best_of.h"
@@ -51,9 +52,14 @@ static int run_diff(struct op_call *call) {
         .task = op_task(call),
         .iteration = (uint32_t)op_number(call, "iteration", 0),
         .stat = op_flag(call, "stat"),
+        .context = (uint32_t)op_number(call, "context", DIFF_CONTEXT),
+        .path = op_text(call, "path"),
+        .old_path = op_text(call, "old_path"),
     };
     if (!question.task)
         return call->err.code;
+    if (question.old_path && !question.path)
+        return op_fail(call, -EINVAL, "'old_path' needs 'path'");
     question.task = engine_result_of(call->engine, question.task);
     int waits = op_wait(call, op_done);
     int r = engine_diff(call->engine, &question, take_diff, call, &call->err);
@@ -70,11 +76,18 @@ const struct op op_task_diff = {
         "at its end, or so far. A task without a worktree, and what was not recorded or is no "
         "longer there, is 404 with a sentence that says which. No hook, filter or other program of "
         "the repository is run for it. More than 16 at once are refused with 429.",
-    .params = PARAMS(OP_PARAM_ID,
-                     PARAM(NUMBER, QUERY, "iteration",
-                           .text = "what this one changed; all of the task when not given",
-                           .min = 1, .max = UINT32_MAX - 1),
-                     PARAM(BOOLEAN, QUERY, "stat", .text = "the files alone: `patch` is null")),
+    .params = PARAMS(
+        OP_PARAM_ID,
+        PARAM(NUMBER, QUERY, "iteration",
+              .text = "what this one changed; all of the task when not given", .min = 1,
+              .max = UINT32_MAX - 1),
+        PARAM(BOOLEAN, QUERY, "stat", .text = "the files alone: `patch` is null"),
+        PARAM(NUMBER, QUERY, "context",
+              .text = "unchanged lines around each change; 3 when not given",
+              .max = DIFF_CONTEXT_MAX),
+        PARAM(TEXT, QUERY, "path", .text = "only this file", .min = 1, .max = 4096, .lines = true),
+        PARAM(TEXT, QUERY, "old_path", .text = "with `path`: what the file was called before",
+              .min = 1, .max = 4096, .lines = true)),
     .answers = ANSWERS(
         { "iteration", T_INT | T_NULL, "the one that was asked for; null: all of the task" },
         { "branch", T_TEXT | T_NULL, "what it is compared with", "main" },

@@ -212,6 +212,7 @@ static void graph_solve(struct graph *g) {
     X(json_put_string, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
     X(json_put_string, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(engine, t.kind)) \
     X(json_put_string, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, t.agent)) \
+    X(json_put_string, "group", T_TEXT | T_NULL, "its group", "night", op_group_name(engine, spec.group)) \
     X(json_put_string, "state", T_WORD, "its state", &words_state, task_state_name(t.state)) \
     X(json_put_string, "hold", T_WORD | T_NULL, "why it is held", &words_hold, t.state == TASK_HELD ? hold_name(t.hold) : NULL) \
     X(json_put_string, "gate", T_TEXT | T_NULL, "the first gate that stops it", "dependency", blocked ? strbuf_text(&gate) : NULL) \
@@ -230,7 +231,9 @@ static void print_node(struct op_call *call, struct json_writer *w, size_t i) {
     const struct engine *engine = call->engine;
     struct task_view t;
     struct verdict first;
-    if (!core_task(engine_core(engine), node->task, &t))
+    struct task_spec spec;
+    if (!core_task(engine_core(engine), node->task, &t)
+        || !core_task_spec(engine_core(engine), node->task, &spec))
         return;
     json_write_object_begin(w);
     _cleanup_(strbuf_finish) struct strbuf gate = STRBUF_INIT;

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/id_map.h"
 #include "engine/agents.h"
+#include "engine/edits.h"
 #include "ops/op_internal.h"
 #include "ops/queue_room.h"
 #include "ops/task_batch.h"
@@ -66,9 +67,10 @@ struct slinging {
     size_t count, capacity;
     struct id_map seen;
     struct queue_room room;
-    uint32_t group; /* 0: none */
-    size_t fresh;   /* will be slung */
-    size_t queried; /* items whose submissions were read from the store */
+    uint32_t group;  /* 0: none */
+    size_t fresh;    /* will be slung */
+    size_t queried;  /* items whose submissions were read from the store */
+    uint64_t writes; /* of submissions and contexts, when the first was read */
     struct sling_work *works;
     size_t work_count;
     json_t *moved; /* submissions of the tasks that move */
@@ -1025,6 +1027,28 @@ static int sling_all(struct op_call *call, struct slinging *s) {
 
 #define SPECS_EACH 500u /* per query of the store */
 
+static int query_specs(struct op_call *call);
+
+/* Was anything of what was read replaced meanwhile? */
+static bool is_stale(const struct op_call *call, const struct slinging *s) {
+    for (size_t i = 0; i < s->count; i++)
+        if (is_fresh(&s->items[i])
+            && engine_text_changed(call->engine, s->items[i].task, s->writes))
+            return true;
+    return false;
+}
+
+/* What was written in this turn is not in the store yet. */
+static int query_first(struct op_call *call) {
+    struct slinging *s = slinging_of(call);
+    for (size_t i = 0; i < s->count; i++)
+        if (is_fresh(&s->items[i]) && engine_is_edited_now(call->engine, s->items[i].task))
+            return op_yield(call, query_first);
+    s->queried = 0;
+    s->writes = engine_text_writes(call->engine);
+    return query_specs(call);
+}
+
 static int query_specs(struct op_call *call) {
     struct slinging *s = slinging_of(call);
     task_id *tasks = arena_alloc(op_arena(call), SPECS_EACH * sizeof(*tasks));
@@ -1032,6 +1056,8 @@ static int query_specs(struct op_call *call) {
     for (; s->queried < s->count && count < SPECS_EACH; s->queried++)
         if (is_fresh(&s->items[s->queried]))
             tasks[count++] = s->items[s->queried].task;
+    if (count == 0 && is_stale(call, s))
+        return query_first(call);
     if (count == 0) {
         int r = check_all(call, s);
         for (size_t i = 0; r == 0 && i < s->count; i++)
@@ -1057,7 +1083,7 @@ static int run(struct op_call *call) {
         r = read_works(call, s);
     if (r == 0)
         r = check_all(call, s);
-    return r < 0 ? r : query_specs(call);
+    return r < 0 ? r : query_first(call);
 }
 
 static const char *const merges[] = { "none", "local", "direct", "mr", NULL };

@@ -223,6 +223,14 @@ static void print_doing(struct json_writer *w, const struct engine *engine,
     json_put_string(w, "doing", text.length ? strbuf_text(&text) : NULL);
 }
 
+/* By its runs, the live one included; ALLOWANCE_NONE: none has reported a cost. */
+static int64_t spent_usd(const struct engine *engine, task_id task) {
+    struct engine_budget b;
+    engine_budget(engine, task, &b);
+    bool is_known = b.used.usd > 0 || b.live.usd >= 0 || b.last.usd >= 0;
+    return is_known ? b.used.usd + (b.live.usd > 0 ? b.live.usd : 0) : ALLOWANCE_NONE;
+}
+
 /* A task with candidates is not approved, but one of them is picked. */
 static void print_actions(struct json_writer *w, const struct engine *engine,
                           const struct task_view *t) {
@@ -322,7 +330,8 @@ static const struct shape escalation_shape = { "Escalation", "which step a task 
     X(json_put_int, "iteration", T_INT, "how often its work was begun", NULL, t.iteration) \
     X(json_put_int, "attempt", T_INT, "how many runs it has had", NULL, t.attempt) \
     X(print_time, "not_before", T_TIME | T_NULL, "when it leaves its hold by itself", NULL, t.state == TASK_HELD ? t.not_before : 0) \
-    X(json_put_int, "score", T_INT, "its place in the order, lower first", NULL, t.score)
+    X(json_put_int, "score", T_INT, "its place in the order, lower first", NULL, t.score) \
+    X(print_usd, "cost_usd", T_USD | T_NULL, "what its runs have cost, the live one included; null: none has reported it", NULL, spent_usd(engine, task))
 const struct shape shape_task = { "Task", "a task, as lists show it", .members = SHAPE_ROWS(
     TASK(SHAPE_ROW)
     { "escalation", T_OBJECT | T_MAYBE, "of a task with stronger agents or models for when its results are not accepted", &escalation_shape },
@@ -895,12 +904,15 @@ const struct shape shape_limit = { "Limit", "a limit that has a cap or is used",
 #define BUDGET(X) \
     X(json_put_string, "key", T_TEXT, "`global` or `project:NAME`", "global", key) \
     X(json_put_int, "used", T_INT, "tokens used", NULL, v->tokens.used) \
+    X(json_put_int, "live", T_INT, "tokens that live runs have reported so far; in `reserved`, not in `used`", NULL, v->tokens.live) \
     X(json_put_int, "reserved", T_INT, "tokens reserved for live runs", NULL, v->tokens.reserved) \
     X(print_amount, "cap", T_INT | T_NULL, "tokens; null: no budget", NULL, v->tokens.budget) \
     X(print_usd, "usd_used", T_USD | T_NULL, "dollars used", NULL, v->money.used) \
+    X(print_usd, "usd_live", T_USD | T_NULL, "dollars that live runs have reported so far; in `usd_reserved`, not in `usd_used`", NULL, v->money.live) \
     X(print_usd, "usd_reserved", T_USD | T_NULL, "dollars reserved", NULL, v->money.reserved) \
     X(print_usd, "usd_cap", T_USD | T_NULL, "dollars; null: no budget", NULL, v->money.budget) \
     X(json_put_int, "unknown_cost_runs", T_INT, "runs that reported no cost", NULL, v->unpriced) \
+    X(json_put_int, "window_ms", T_SPAN, "the length of its window", NULL, v->span) \
     X(json_put_bool, "open", T_BOOL, "something is left", NULL, v->open) \
     X(print_time, "opens_at", T_TIME | T_NULL, "when something is left again, if it is known", NULL, v->open || v->opens_at == TIME_NEVER ? 0 : v->opens_at)
 const struct shape shape_budget = { "Budget", "a budget, and what is used of it", .members = SHAPE_ALL(BUDGET) };

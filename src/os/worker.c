@@ -80,10 +80,11 @@ void worker_settle(struct worker *w) {
     if (w->calls->settle)
         w->calls->settle(w->ctx, w->ran.first);
     pthread_mutex_lock(&w->mutex);
-    if (QUEUE_IS_EMPTY(&w->done))
-        notify(w->done_fd);
+    bool is_first = QUEUE_IS_EMPTY(&w->done);
     QUEUE_MOVE(&w->done, &w->ran);
     pthread_mutex_unlock(&w->mutex);
+    if (is_first) /* without the mutex: the loop would wake up only to wait for it */
+        notify(w->done_fd);
     w->ran_count = 0;
 }
 
@@ -186,8 +187,8 @@ int worker_submit(struct worker *w, struct worker_job *job) {
         return r;
     pthread_mutex_lock(&w->mutex);
     QUEUE_ADD(&w->todo, job);
-    pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->mutex);
+    pthread_cond_signal(&w->wake); /* without the mutex: the thread would wait for it */
     return 0;
 }
 

@@ -7,6 +7,9 @@
  *   prompt    standard input of the command, if any
  *   out.log err.log   written by the command itself; the middle of a long log is punched out, so
  *             offsets stay valid
+ *   order     in which order the two grew: lines with the size of out.log and of err.log, each when
+ *             the command went back from its errors to its output. Between two lines is first
+ *             output, then errors. Missing: the command never went back, or it is not known
  *   check.log output of the check commands
  *   prepare.log output of the command that prepares the worktree, if any
  *   tmp/      TMPDIR of the command. The shim empties it at the end (tmp.left: it could not), the
@@ -56,6 +59,9 @@
 
 #define RUNDIR_VERSION 3
 #define RUNDIR_OLDEST  1
+
+#define RUN_ORDER_NAME "order"
+#define RUN_ORDER_MAX  ((size_t)256 << 10) /* bytes of it */
 
 #define RUN_RECORD_MAX 4096 /* maximum output of run_started_format and run_end_format */
 #define RUN_LOCK_END   1024 /* offset of the record `end` in the lock file */

@@ -19,6 +19,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/redact_file.h"
+#include "rundir/record.h"
 #include "shim/shim.h"
 
 /* --- secrets ---------------------------------------------------------------------------------- */
@@ -217,6 +218,61 @@ time_ms logs_trim(struct shim *s, struct shim_log *logs, unsigned count,
     s->trim_pause = time_max(TRIM_MIN, time_min(time_min(rest, longest), TRIM_MAX));
     return s->trim_pause;
 }
+
+/* --- their order ------------------------------------------------------------------------------- */
+
+/* Two files lose the order of what was written to them. The sizes of both, at moments when the
+ * command went from err.log back to out.log, are enough to merge them again: what is between two
+ * lines is first output, then errors. Writes that follow each other faster than the shim looks
+ * are seen together. */
+
+#define ORDER_MIXED SECONDS(1)
+#define ORDER_PAUSE 2 /* ms, while both logs grow */
+
+static void end_order(struct log_order *order) {
+    if (order->fd > 0)
+        close(order->fd);
+    order->fd = -1;
+}
+
+static void put_order(struct shim *s, uint64_t out, uint64_t err) {
+    char text[48];
+    struct log_order *order = &s->order;
+    struct record_out line = { .text = text, .size = sizeof(text) };
+    record_put_number(&line, (int64_t)out);
+    record_puts(&line, " ");
+    record_put_number(&line, (int64_t)err);
+    record_puts(&line, "\n");
+    if (order->fd == 0)
+        order->fd = open_regular(RUN_ORDER_NAME);
+    if (order->fd < 0)
+        return;
+    if (order->size + line.length > RUN_ORDER_MAX
+        || write(order->fd, text, line.length) != (ssize_t)line.length)
+        end_order(order);
+    order->size += line.length;
+    order->recorded_err = err;
+}
+
+time_ms logs_note_order(struct shim *s, const struct shim_log logs[SHIM_LOGS_MAX], bool err_first) {
+    struct log_order *order = &s->order;
+    uint64_t out = logs[0].size, err = logs[1].size;
+    if (out < order->out || err < order->err) /* the command has truncated one */
+        end_order(order);
+    bool out_grew = out > order->out, err_grew = err > order->err;
+    time_ms now = clock_read_steady();
+    if (err_grew)
+        order->mixed_until = now + ORDER_MIXED;
+    if (out_grew && err_grew && err_first)
+        put_order(s, order->out, err);
+    else if (out_grew && order->err > order->recorded_err)
+        put_order(s, order->out, order->err);
+    order->out = out;
+    order->err = err;
+    return out > 0 && now < order->mixed_until ? ORDER_PAUSE : TRIM_MAX;
+}
+
+/* --- the end ----------------------------------------------------------------------------------- */
 
 void logs_finish(struct shim *s, struct shim_log *logs, unsigned count) {
     for (unsigned i = 0; i < count; i++) {

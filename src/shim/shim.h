@@ -43,6 +43,15 @@ struct shim_log {
     uint64_t punched; /* everything from the head to here is a hole */
 };
 
+/* In which order the two logs of a command grew, for RUN_ORDER_NAME; src/shim/logs.c. */
+struct log_order {
+    int fd;                /* 0: nothing was recorded yet; -1: nothing more is recorded */
+    uint64_t out, err;     /* sizes when last looked at */
+    uint64_t recorded_err; /* of the last line that was written */
+    size_t size;           /* of the file */
+    time_ms mixed_until;   /* both were written to lately: they are looked at more often; steady */
+};
+
 struct shim {
     struct run_spec spec;
     struct run_spec_words words;
@@ -66,6 +75,7 @@ struct shim {
     } oom;
     bool cannot_punch;
     time_ms trimmed_at, over_since, trim_pause; /* for the logs; steady clock */
+    struct log_order order;                     /* of the logs of the command */
 
     /* The current process, and whether a stop was requested. */
     pid_t leader; /* 0: reaped, with `status` */
@@ -140,6 +150,10 @@ void logs_open(struct shim_log *log, const char *name);
 /* Checks and punches them. Returns the time until the next call, and the verdict if they grow
  * faster than they can be punched. */
 time_ms logs_trim(struct shim *s, struct shim_log *logs, unsigned count, enum verdict *ret_verdict);
+/* Records in which order the logs of the command have grown, after logs_trim. `err_first`: what was
+ * added to err.log since the last call was written before what was added to out.log. Returns the
+ * maximum time until the next call. */
+time_ms logs_note_order(struct shim *s, const struct shim_log logs[SHIM_LOGS_MAX], bool err_first);
 void logs_finish(struct shim *s, struct shim_log *logs, unsigned count);
 /* Adds the secrets to the environment of the command and its checks. */
 int secrets_take(struct shim *s, struct error *err);

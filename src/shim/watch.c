@@ -42,6 +42,7 @@ struct watching {
     time_ms measure_at;
     time_ms timer_at; /* current timer setting */
     bool quiet;       /* wait for inotify before they are trimmed again */
+    int err_watch;    /* inotify's number of the second log; -1: none */
     struct pollfd fds[POLL_COUNT];
 };
 
@@ -174,8 +175,11 @@ static void open_logs(struct watching *w) {
     int fd = wanted ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -1;
     w->fds[POLL_LOGS] = (struct pollfd){ .fd = fd, .events = POLLIN };
     /* the working directory is the run's */
-    for (unsigned i = 0; fd >= 0 && i < w->watch->log_count; i++)
-        (void)inotify_add_watch(fd, w->watch->logs[i].name, IN_MODIFY);
+    w->err_watch = -1;
+    for (unsigned i = 0; fd >= 0 && i < w->watch->log_count; i++) {
+        int watch = inotify_add_watch(fd, w->watch->logs[i].name, IN_MODIFY);
+        w->err_watch = i == 1 ? watch : -1;
+    }
     /* Trimmed at once, because nothing watched until now. Without inotify (limited per user) they
      * are trimmed again and again. */
     w->quiet = false;
@@ -212,15 +216,21 @@ static void take_signals(struct watching *w) {
 }
 
 static void trim_logs(struct watching *w, time_ms now) {
-    char events[2048];
+    _Alignas(struct inotify_event) char events[2048];
     uint64_t before = 0, after = 0;
-    /* The events carry no more information. One read: a fast writer creates new ones meanwhile. */
+    ssize_t got = 0;
+    /* The first event says which log grew first. One read: a fast writer creates new ones
+     * meanwhile. */
     if (w->fds[POLL_LOGS].fd >= 0)
-        (void)!read(w->fds[POLL_LOGS].fd, events, sizeof(events));
+        got = read(w->fds[POLL_LOGS].fd, events, sizeof(events));
+    const struct inotify_event *first = (const void *)events;
+    bool err_first = got >= (ssize_t)sizeof(*first) && first->wd == w->err_watch;
     for (unsigned i = 0; i < w->watch->log_count; i++)
         before += w->watch->logs[i].size;
     enum verdict verdict = VERDICT_NONE;
     time_ms rest = logs_trim(w->shim, w->watch->logs, w->watch->log_count, &verdict);
+    if (w->watch->log_count == SHIM_LOGS_MAX)
+        rest = time_min(rest, logs_note_order(w->shim, w->watch->logs, err_first));
     for (unsigned i = 0; i < w->watch->log_count; i++)
         after += w->watch->logs[i].size;
     if (after != before)

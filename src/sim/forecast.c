@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/timer_heap.h"
+#include "sim/bottleneck.h"
 #include "sim/player.h"
 
 struct live {
@@ -25,7 +26,8 @@ struct forecaster {
     struct core *core;
     const struct forecast_options *options;
     struct forecast *result;
-    size_t entry_capacity, end_capacity;
+    size_t entry_capacity, end_capacity, live_capacity;
+    struct gate_waits waits;
     time_ms now;
     struct live *runs; /* handles of the heap: index + 1 */
     size_t run_count, run_capacity;
@@ -34,8 +36,9 @@ struct forecaster {
     struct timer_heap ends;
     struct order *orders; /* of this turn, to be carried out */
     size_t order_capacity;
-    task_id last_own;  /* tasks after it are coming */
-    uint64_t own_open; /* that are not final */
+    task_id last_own;   /* tasks after it are coming */
+    uint64_t own_open;  /* that are not final */
+    uint32_t runs_live; /* of them */
     int r;
 };
 
@@ -45,8 +48,8 @@ static void apply(struct forecaster *f, const struct fact *fact) {
         f->r = -ENOTRECOVERABLE;
 }
 
-static const struct forecast_mean *mean_of(const struct forecast_options *options, sym project,
-                                           sym kind) {
+const struct forecast_mean *forecast_mean_of(const struct forecast_options *options, sym project,
+                                             sym kind) {
     const struct forecast_mean *any = NULL;
     for (size_t i = 0; i < options->mean_count; i++) {
         const struct forecast_mean *mean = &options->means[i];
@@ -69,8 +72,9 @@ static uint32_t new_handle(struct forecaster *f) {
     return (uint32_t)++f->run_count;
 }
 
-static void add_run(struct forecaster *f, const struct task_view *view) {
-    const struct forecast_mean *mean = mean_of(f->options, view->project, view->kind);
+/* Returns its expected end. */
+static time_ms add_run(struct forecaster *f, const struct task_view *view) {
+    const struct forecast_mean *mean = forecast_mean_of(f->options, view->project, view->kind);
     time_ms duration = mean ? mean->duration : f->options->default_duration;
     bool stopping = view->phase == PHASE_STOPPING;
     duration = time_max(duration, 1);
@@ -90,7 +94,9 @@ static void add_run(struct forecaster *f, const struct task_view *view) {
         .project = view->project,
         .outcome = stopping ? OUTCOME_CANCELED : OUTCOME_OK,
     };
+    f->runs_live += view->id <= f->last_own;
     timer_heap_add(&f->ends, end, view->id, handle);
+    return end;
 }
 
 static void add_running(void *ctx, task_id task) {
@@ -98,7 +104,11 @@ static void add_running(void *ctx, task_id task) {
     struct task_view view;
     if (!core_task(f->core, task, &view))
         return;
-    add_run(f, &view);
+    struct forecast *result = f->result;
+    time_ms end = add_run(f, &view);
+    result->live =
+        xgrow(result->live, &f->live_capacity, result->live_count + 1, sizeof(*result->live));
+    result->live[result->live_count++] = (struct forecast_live){ task, end };
     if (view.state == TASK_STARTING)
         apply(f, &(struct fact){ .kind = FACT_RUN_STARTED, .task = task, .attempt = view.attempt });
 }
@@ -109,7 +119,9 @@ static void end_run(struct forecaster *f, uint32_t handle) {
     f->free_runs = xgrow(f->free_runs, &f->free_capacity, f->free_count + 1, sizeof(*f->free_runs));
     f->free_runs[f->free_count++] = handle;
     f->runs[handle - 1].task = 0;
-    if (f->options->wants_ends && run.outcome == OUTCOME_OK && run.task <= f->last_own) {
+    f->runs_live -= run.task <= f->last_own;
+    if (run.outcome == OUTCOME_OK && run.task <= f->last_own) {
+        f->waits.run_ended = true;
         result->ends =
             xgrow(result->ends, &f->end_capacity, result->end_count + 1, sizeof(*result->ends));
         result->ends[result->end_count++] = (struct forecast_end){ f->now, run.project };
@@ -127,14 +139,14 @@ static void start_run(struct forecaster *f, const struct order *order) {
     struct task_view view;
     if (order->attempt == 0 || !core_task(f->core, order->task, &view))
         return;
+    time_ms end = add_run(f, &view);
     if (order->task <= f->last_own) {
         result->entries =
             xgrow(result->entries, &f->entry_capacity, result->count + 1, sizeof(*result->entries));
         result->entries[result->count] =
-            (struct forecast_entry){ order->task, f->now, result->count };
+            (struct forecast_entry){ order->task, f->now, end, result->count };
         result->count++;
     }
-    add_run(f, &view);
     apply(f, &(struct fact){
                  .kind = FACT_RUN_STARTED, .task = order->task, .attempt = order->attempt });
 }
@@ -203,6 +215,8 @@ static void play(struct forecaster *f) {
     unsigned idle = 0;
     while (f->r == 0) {
         bool happened = turn(f);
+        if (f->r == 0)
+            bottleneck_sample(&f->waits, f->core, f->now);
         time_ms next = time_min(timer_heap_next(&f->ends), core_next_wakeup(f->core));
         next = time_max(f->now, next);
         /* What is coming starts nothing that waits now. */
@@ -226,6 +240,11 @@ static void play(struct forecaster *f) {
 static void run_moved(void *ctx, uint32_t handle, uint32_t position) {
     struct forecaster *f = ctx;
     f->runs[handle - 1].heap_position = position;
+}
+
+static int by_live_task(const void *a, const void *b) {
+    const struct forecast_live *left = a, *right = b;
+    return left->task < right->task ? -1 : left->task > right->task;
 }
 
 static int by_task(const void *a, const void *b) {
@@ -261,6 +280,24 @@ static void sort_entries(struct forecast *result) {
     qsort(result->entries, kept, sizeof(*result->entries), by_task);
 }
 
+/* Where only a person, a file or a failed task stops the others, nothing is left for later: what is
+ * coming may go on for ever. */
+static void count_others(struct forecaster *f, uint64_t open) {
+    struct forecast *result = f->result;
+    struct core_counts counts;
+    core_count(f->core, &counts);
+    result->others = open > result->end_count ? open - result->end_count : 0;
+    if (!result->complete && f->runs_live == 0 && !bottleneck_is_waiting(&f->waits))
+        result->complete = true;
+    if (result->complete)
+        return;
+    uint64_t stopped = counts.by_state[TASK_HELD] + (uint64_t)counts.hopeless;
+    if (stopped < result->others) {
+        result->later = result->others - stopped;
+        result->others = stopped;
+    }
+}
+
 int forecast_run(struct core *copy, const struct forecast_options *options, struct forecast *ret) {
     struct forecast result = { 0 };
     struct forecaster f = {
@@ -273,12 +310,17 @@ int forecast_run(struct core *copy, const struct forecast_options *options, stru
     f.last_own = coming && coming->task_count > 0 ? coming->tasks[0].spec.id - 1 : UINT64_MAX;
     for (int state = TASK_ABSENT + 1; state < TASK_STATE_MAX; state++)
         f.own_open += task_state_is_final((enum task_state)state) ? 0 : counts.by_state[state];
+    uint64_t open = f.own_open - counts.by_state[TASK_DRAFT];
     apply(&f, &(struct fact){ .kind = FACT_CLOCK, .now = f.now });
     if (coming && f.r == 0)
         f.r = coming_begin(coming, copy, f.now, apply_coming, &f);
     core_each_run(copy, add_running, &f);
     play(&f);
+    count_others(&f, open);
+    result.bottleneck = bottleneck_end(&f.waits, copy, f.now);
     sort_entries(&result);
+    if (result.live_count > 0)
+        qsort(result.live, result.live_count, sizeof(*result.live), by_live_task);
     result.end = f.now;
     timer_heap_finish(&f.ends);
     free(f.runs);
@@ -291,7 +333,7 @@ int forecast_run(struct core *copy, const struct forecast_options *options, stru
     return f.r;
 }
 
-static const struct forecast_entry *find_entry(const struct forecast *forecast, task_id task) {
+const struct forecast_entry *forecast_entry(const struct forecast *forecast, task_id task) {
     size_t low = 0, high = forecast->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -304,13 +346,25 @@ static const struct forecast_entry *find_entry(const struct forecast *forecast, 
     return found ? &forecast->entries[low] : NULL;
 }
 
+uint64_t forecast_index(const struct forecast *forecast, task_id task) {
+    const struct forecast_live key = { .task = task };
+    const struct forecast_live *live =
+        forecast->live_count > 0
+            ? bsearch(&key, forecast->live, forecast->live_count, sizeof(key), by_live_task)
+            : NULL;
+    if (live)
+        return (uint64_t)(live - forecast->live);
+    const struct forecast_entry *entry = forecast_entry(forecast, task);
+    return entry ? forecast->live_count + entry->position : UINT64_MAX;
+}
+
 time_ms forecast_start(const struct forecast *forecast, task_id task) {
-    const struct forecast_entry *entry = find_entry(forecast, task);
+    const struct forecast_entry *entry = forecast_entry(forecast, task);
     return entry ? entry->start : TIME_NEVER;
 }
 
 size_t forecast_position(const struct forecast *forecast, task_id task) {
-    const struct forecast_entry *entry = find_entry(forecast, task);
+    const struct forecast_entry *entry = forecast_entry(forecast, task);
     return entry ? entry->position : SIZE_MAX;
 }
 
@@ -318,5 +372,8 @@ void forecast_finish(struct forecast *forecast) {
     free(forecast->entries);
     free(forecast->order);
     free(forecast->ends);
+    free(forecast->live);
+    free(forecast->bottleneck.code);
+    free(forecast->bottleneck.name);
     *forecast = (struct forecast){ 0 };
 }

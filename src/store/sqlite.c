@@ -68,11 +68,16 @@ int sqlite_error(sqlite3 *db, const char *path, const char *what, int rc, struct
                      system > 0 ? strerror(system) : "");
 }
 
+static void break_store(struct sqlite_store *store, const struct error *why) {
+    sqlite_file_revoke(&store->file);
+    store_break(&store->base, why);
+}
+
 int sqlite_fault(struct sqlite_store *store, const char *what, int rc, struct error *err) {
     struct error own = { 0 };
     int code = sqlite_error(store->db, store->file.path, what, rc, &own);
     if (sqlite_is_damage(rc) || (rc & 0xff) == SQLITE_IOERR)
-        store_break(&store->base, &own);
+        break_store(store, &own);
     return error_set(err, code, "%s", own.text);
 }
 
@@ -87,7 +92,7 @@ int sqlite_damaged(struct store *base, const char *what, struct error *err) {
     error_set(&own, -EUCLEAN, "store '%s' is damaged (%.150s): " SQLITE_RESTORE_HINT,
               ((struct sqlite_store *)base)->file.path, what);
     join_lines(own.text);
-    store_break(base, &own);
+    break_store((struct sqlite_store *)base, &own);
     return error_set(err, own.code, "%s", own.text);
 }
 
@@ -312,7 +317,7 @@ static time_ms sqlite_maintain(struct store *base, time_ms idle_ms) {
     if (rc != SQLITE_OK) {
         struct error err = { 0 };
         sqlite_error(store->db, store->file.path, "write", rc, &err);
-        store_break(base, &err);
+        break_store(store, &err);
         return TIME_NEVER;
     }
     time_ms next = store->reserve.used ? RESERVE_CHECK : TIME_NEVER;
@@ -347,15 +352,17 @@ static int check_scheduling(struct sqlite_store *store, struct error *err) {
     return r;
 }
 
-static int sqlite_check(struct sqlite_store *store, bool was_unclean, struct error *err) {
+static int sqlite_check(struct sqlite_store *store, bool was_unclean, uint64_t epoch,
+                        struct error *err) {
     int64_t bytes = 0;
     int rc = sqlite_numbers(
         store->db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", 1,
         &bytes);
     if (rc != SQLITE_OK)
         return sqlite_fault(store, "check", rc, err);
-    bool is_small = bytes <= CHECK_ALL_BYTES;
-    if (!was_unclean && !is_small)
+    int64_t small = store->options.small_bytes ? store->options.small_bytes : CHECK_ALL_BYTES;
+    bool is_small = bytes <= small;
+    if (!is_small && (!was_unclean || sqlite_file_is_vouched(&store->file, store->voucher, epoch)))
         return 0;
     sqlite_progress(store, "checking", 0);
     if (was_unclean && is_small)
@@ -372,10 +379,13 @@ static int sqlite_check(struct sqlite_store *store, bool was_unclean, struct err
  * A disk with slow syncs, or a busy machine, would block the loop for the duration of a commit. So
  * the connection goes to a thread with the batch, and comes back with the outcome. Meanwhile
  * nothing else uses it: queries wait. A fast commit is made in the loop, which saves two thread
- * switches; the thread is used only after a slow commit, and for a batch that must be slow. */
+ * switches; the thread is used only while commits are slow, and for a batch that must be slow.
+ *
+ * A running mean decides, not one commit: on a busy machine one in a thousand is slow, and the
+ * switches would cost every other more than the loop gains. */
 
-#define SLOW_US    2000        /* a commit that takes longer is slow */
-#define SLOW_FOR   SECONDS(10) /* for how long later commits also use the thread */
+#define SLOW_US    4000 /* the mean from which the thread is used, until it is half of that */
+#define MEAN_OF    8    /* a commit counts one eighth */
 #define ROWS_QUICK 256
 
 struct sqlite_thread {
@@ -396,12 +406,24 @@ struct sqlite_waiting {
     void *ctx;
 };
 
+enum store_outcome sqlite_commit_timed(struct sqlite_store *store, const struct store_batch *batch,
+                                       struct error *err) {
+    int64_t began = clock_read_steady_us();
+    enum store_outcome outcome = sqlite_commit_now(store, batch, err);
+    if (outcome == STORE_UNKNOWN)
+        sqlite_file_revoke(&store->file);
+    if (batch->count <= ROWS_QUICK)
+        store->mean_us += (clock_read_steady_us() - began - store->mean_us) / MEAN_OF;
+    store->is_slow = store->mean_us > (store->is_slow ? SLOW_US / 2 : SLOW_US);
+    return outcome;
+}
+
 static void commit(void *ctx, struct worker_job *job) {
     struct sqlite_thread *t = ctx;
     (void)job;
     committing = t->store;
     t->err = (struct error){ 0 };
-    t->outcome = sqlite_commit_now(t->store, t->batch, &t->err);
+    t->outcome = sqlite_commit_timed(t->store, t->batch, &t->err);
 }
 
 /* --- queries ------------------------------------------------------------------------------- */
@@ -458,10 +480,8 @@ static void finish_thread_commit(void *ctx, struct worker_job *job, bool was_run
 
 bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *batch) {
     static const struct worker_calls calls = { .run = commit, .done = finish_thread_commit };
-    time_ms now = clock_read_steady();
-    if (store->base.last_commit_us > SLOW_US || store->options.is_slow)
-        store->slow_until = now + SLOW_FOR;
-    if (!store->options.loop || (now >= store->slow_until && batch->count <= ROWS_QUICK))
+    bool is_slow = store->is_slow || store->options.is_slow || batch->count > ROWS_QUICK;
+    if (!store->options.loop || !is_slow)
         return false;
     if (!store->thread) {
         store->thread = xcalloc(1, sizeof(*store->thread));
@@ -488,7 +508,7 @@ static const struct setting settings[] = {
     { "foreign_keys", "ON", "1" },      { "trusted_schema", "OFF", "0" },
     { "cell_size_check", "ON", "1" },   { "mmap_size", "0", "0" },
     { "temp_store", "MEMORY", "2" },    { "journal_size_limit", "67108864", "67108864" },
-    { "wal_autocheckpoint", "0", "0" }, { "cache_size", "-16384", "-16384" }, /* KiB */
+    { "wal_autocheckpoint", "0", "0" }, { "cache_size", "-8192", "-8192" }, /* KiB */
     { "secure_delete", "FAST", "2" }, /* Debian's default writes every freed page again */
 };
 
@@ -671,11 +691,14 @@ static int make_file(const struct sqlite_file *file, struct error *err) {
     return path_sync_folder(file->path, err);
 }
 
-static int read_meta(struct sqlite_store *store, int64_t *ret_epoch, struct error *err) {
-    int64_t last[2] = { 0 };
+static int read_epoch(struct sqlite_store *store, int64_t *ret_epoch, struct error *err) {
     int rc = sqlite_meta(store->db, "epoch", ret_epoch);
-    if (rc == SQLITE_OK)
-        rc = sqlite_numbers(store->db, "SELECT " SQLITE_LAST_TASK ", " SQLITE_LAST_EVENT, 2, last);
+    return rc == SQLITE_OK ? 0 : sqlite_fault(store, "read", rc, err);
+}
+
+static int read_last(struct sqlite_store *store, struct error *err) {
+    int64_t last[2] = { 0 };
+    int rc = sqlite_numbers(store->db, "SELECT " SQLITE_LAST_TASK ", " SQLITE_LAST_EVENT, 2, last);
     if (rc != SQLITE_OK)
         return sqlite_fault(store, "read", rc, err);
     store->base.last = (struct store_numbers){ (task_id)last[0], (uint64_t)last[1] };
@@ -753,15 +776,21 @@ static int open_database(struct sqlite_store *store, const struct sqlite_schema 
     for (size_t i = reads ? 1 : 0; r >= 0 && i < ARRAY_SIZE(settings); i++)
         r = make_setting(store->db, &settings[i], store->file.path, err);
     if (r >= 0 && !report->created)
-        r = sqlite_check(store, report->was_unclean, err);
+        r = read_epoch(store, &epoch, err);
+    if (r >= 0 && !report->created)
+        r = sqlite_check(store, report->was_unclean, (uint64_t)epoch, err);
     if (r >= 0 && !reads)
         r = sqlite_migrate(store, schema, version, report, err);
     if (r >= 0)
         r = sqlite_names_load(store, err);
     if (r >= 0)
-        r = read_meta(store, &epoch, err);
+        r = read_epoch(store, &epoch, err);
+    if (r >= 0)
+        r = read_last(store, err);
     if (r >= 0 && !reads)
         r = begin_work(store, report->created, &epoch, err);
+    if (r >= 0 && !reads)
+        sqlite_file_vouch(&store->file, (uint64_t)epoch);
     if (r >= 0)
         report->epoch = (uint64_t)epoch;
     return r;
@@ -794,6 +823,8 @@ int sqlite_open_as(const struct sqlite_schema *schema, const struct store_option
         r = sqlite_file_find(options->url, &store->file, err);
     if (r >= 0 && store->file.lock < 0)
         r = sqlite_file_lock(&store->file, err);
+    if (r >= 0)
+        sqlite_file_read_voucher(&store->file, store->voucher);
     if (r >= 0)
         sqlite_file_set_holder(&store->file, options->who);
     if (r >= 0)

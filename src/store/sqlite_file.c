@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -106,6 +107,8 @@ int sqlite_file_choose_name(const struct sqlite_file *file, const char *what, ch
     }
 }
 
+/* --- the lock -------------------------------------------------------------------------------- */
+
 /* The first line of the lock file: its holder. */
 static void read_holder(int fd, char *ret_who, size_t size) {
     ssize_t length = pread(fd, ret_who, size - 1, 0);
@@ -186,4 +189,56 @@ void sqlite_file_read_holder(const struct sqlite_file *file, char *ret_who, size
     if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0)
         return; /* unlocked; our lock ends with the descriptor */
     read_holder(fd, ret_who, size);
+}
+
+/* --- the voucher -------------------------------------------------------------------------------
+ *
+ * A process that is killed cannot damage the database: the kernel has all that it wrote. A power
+ * cut can, on a disk that promises too much. The voucher shows which it was: it names the boot of
+ * the kernel, the mount, the file and the epoch. A copy of the file, an older state of it, another
+ * boot or mount, or an error since then have none, and a large file is then checked. It needs no
+ * sync: it counts only while the kernel that has it is running. */
+
+static void describe(const struct sqlite_file *file, uint64_t epoch, char ret[SQLITE_VOUCHER_MAX]) {
+    _cleanup_(strbuf_finish) struct strbuf boot = STRBUF_INIT;
+    struct statx st;
+    ret[0] = '\0';
+    if (file_read("/proc/sys/kernel/random/boot_id", 64, &boot, NULL) < 0
+        || statx(AT_FDCWD, file->path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_MNT_ID, &st) < 0
+        || !(st.stx_mask & STATX_MNT_ID))
+        return;
+    const char *text = strbuf_text(&boot);
+    (void)snprintf(ret, SQLITE_VOUCHER_MAX,
+                   "vouched: boot %.*s mount %" PRIu64 " device %u:%u inode %" PRIu64
+                   " epoch %" PRIu64,
+                   (int)strcspn(text, "\n"), text, (uint64_t)st.stx_mnt_id, st.stx_dev_major,
+                   st.stx_dev_minor, (uint64_t)st.stx_ino, epoch);
+}
+
+void sqlite_file_read_voucher(const struct sqlite_file *file, char ret[SQLITE_VOUCHER_MAX]) {
+    char text[STORE_WHO_MAX + SQLITE_VOUCHER_MAX];
+    ssize_t length = pread(file->lock, text, sizeof(text) - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+    const char *line = strchr(text, '\n');
+    (void)snprintf(ret, SQLITE_VOUCHER_MAX, "%.*s", (int)strcspn(line ? line + 1 : "", "\n"),
+                   line ? line + 1 : "");
+}
+
+bool sqlite_file_is_vouched(const struct sqlite_file *file, const char *voucher, uint64_t epoch) {
+    char expected[SQLITE_VOUCHER_MAX];
+    describe(file, epoch, expected);
+    return *expected && strcmp(voucher, expected) == 0;
+}
+
+void sqlite_file_vouch(const struct sqlite_file *file, uint64_t epoch) {
+    char voucher[SQLITE_VOUCHER_MAX], line[SQLITE_VOUCHER_MAX + 2];
+    struct stat st;
+    describe(file, epoch, voucher);
+    int length = snprintf(line, sizeof(line), "\n%s\n", voucher);
+    if (fstat(file->lock, &st) == 0)
+        (void)!pwrite(file->lock, line, (size_t)length, st.st_size);
+}
+
+void sqlite_file_revoke(const struct sqlite_file *file) {
+    (void)!ftruncate(file->lock, 0);
 }

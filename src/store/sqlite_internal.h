@@ -5,7 +5,7 @@
  *   sqlite_file.c    path, lock, holder
  *
  * Beside the database PATH there are PATH-wal (SQLite's log), PATH-lock (held while the store is
- * open; may name the holder) and PATH-reserve (reserved disk space). An unfinished restore is in
+ * open; may name the holder, and vouch for the database) and PATH-reserve (reserved disk space). An unfinished restore is in
  * PATH-restored. */
 #pragma once
 
@@ -23,6 +23,10 @@ struct sqlite_file {
     int lock;   /* descriptor; -1: not held */
 };
 
+/* The second line of the lock file, which vouches for the database: all that was written to this
+ * file in this boot of the kernel, since the epoch began, was written without an error. */
+#define SQLITE_VOUCHER_MAX 160u
+
 #define SQLITE_FILE_INIT                                                                           \
     { NULL, -1 }
 
@@ -35,6 +39,7 @@ struct sqlite_reserve {
 struct sqlite_store {
     struct store base;
     struct sqlite_file file;
+    char voucher[SQLITE_VOUCHER_MAX]; /* found in the lock file when it was opened */
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENT_MAX]; /* prepared when first needed */
     struct names names;
@@ -45,10 +50,11 @@ struct sqlite_store {
     struct sqlite_thread *thread;         /* commits if that is slow; NULL: not needed yet */
     QUEUE(struct sqlite_waiting) waiting; /* queries, while the thread has the connection */
     struct strbuf messages;               /* of SQLite, logged by the thread */
-    time_ms slow_until;                   /* steady clock: the thread commits until then */
-    char *empty_log;                      /* created by reading, and removed again; or NULL */
-    int log_pages;                        /* in the write-ahead log and not yet in the database */
-    bool log_is_long;                     /* the log has pages, copied or not */
+    int64_t mean_us;  /* of recent small commits, without waiting for a thread */
+    bool is_slow;     /* the thread makes every commit */
+    char *empty_log;  /* created by reading, and removed again; or NULL */
+    int log_pages;    /* in the write-ahead log and not yet in the database */
+    bool log_is_long; /* the log has pages, copied or not */
 };
 
 /* steps[n] leads from version n to n + 1, up to `version`; NULL: only new columns. */
@@ -117,6 +123,9 @@ void sqlite_commit(struct store *base, const struct store_batch *batch);
 /* In the calling thread; `err` is filled unless it is OK. */
 enum store_outcome sqlite_commit_now(struct sqlite_store *store, const struct store_batch *batch,
                                      struct error *err);
+/* The same, and decides whether later ones are made in the thread. */
+enum store_outcome sqlite_commit_timed(struct sqlite_store *store, const struct store_batch *batch,
+                                       struct error *err);
 int sqlite_put_meta(struct sqlite_store *store, const char *key, int64_t value);
 /* Writes the names that are not stored yet. */
 int sqlite_names_write(struct sqlite_store *store);
@@ -149,6 +158,11 @@ int sqlite_file_try_lock(struct sqlite_file *file, struct error *err);
 void sqlite_file_set_holder(const struct sqlite_file *file, const char *who);
 /* The holder's `who`; "": not held, or unknown. */
 void sqlite_file_read_holder(const struct sqlite_file *file, char *ret_who, size_t size);
+/* Before sqlite_file_set_holder, which removes it. */
+void sqlite_file_read_voucher(const struct sqlite_file *file, char ret[SQLITE_VOUCHER_MAX]);
+bool sqlite_file_is_vouched(const struct sqlite_file *file, const char *voucher, uint64_t epoch);
+void sqlite_file_vouch(const struct sqlite_file *file, uint64_t epoch);
+void sqlite_file_revoke(const struct sqlite_file *file); /* an error was seen */
 
 /* PATH + suffix; the caller frees. */
 char *path_with_suffix(const char *path, const char *suffix);

@@ -283,7 +283,7 @@ void sqlite_commit(struct store *base, const struct store_batch *batch) {
     struct error err = { 0 };
     if (sqlite_thread_takes(store, batch))
         return;
-    store_finish_commit(base, sqlite_commit_now(store, batch, &err), &err);
+    store_finish_commit(base, sqlite_commit_timed(store, batch, &err), &err);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */

@@ -60,7 +60,8 @@ struct store_options {
     struct store_await *awaited; /* see await.h: consumed, whatever store_open returns; or NULL */
     const char *who; /* "host/pid address", shown to others that find the store in use; or NULL */
     enum store_use use;
-    bool is_slow;         /* SQLite: commits in the thread, as after a slow one (tests) */
+    bool is_slow;         /* SQLite: commits in the thread, as if they were slow (tests) */
+    int64_t small_bytes;  /* SQLite: a file up to this size is always checked; 0: 128 MB (tests) */
     uint64_t epoch_above; /* the new epoch is above this one of another store */
 };
 

@@ -2,6 +2,7 @@
  *
  * tests/fixtures/transcripts/AGENT.txt has the transcript of each recording in tests/fixtures/agents.
  * `test_adapters_transcript --write` writes them again: read the difference before you commit it. */
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,6 +170,76 @@ TEST(cursor_calls_tools_in_its_own_way) {
            "{\"type\":\"assistant\",\"message\":{\"role\":\"assistant\",\"content\":\"Text.\"}}\n",
            "> readToolCall: README.md\n"
            "Text.\n");
+}
+
+static void expect_entries(const char *agent, const char *input, const char *expected) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    render(agent, TRANSCRIPT_ENTRIES, input, strlen(input), strlen(input), &out);
+    assert_string_equal(strbuf_text(&out), expected);
+}
+
+/* A program that shows a conversation gets the same as objects, each with its kind. */
+TEST(entries_have_their_kind_their_call_and_all_arguments) {
+    expect_entries(
+        "claude",
+        "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"I "
+        "look.\\nNow.\"},"
+        "{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Edit\",\"input\":{\"file_path\":\"a.c\","
+        "\"old_string\":\"x\\ny\"}}]}}\n"
+        "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":"
+        "\"t1\","
+        "\"content\":\"no \\u001b[31msuch\\u001b[0m file\",\"is_error\":true}]}}\n"
+        "{\"type\":\"assistant\",\"parent_tool_use_id\":\"t1\",\"message\":{\"content\":[{\"type\":"
+        "\"text\",\"text\":\"inside\"}]}}\n"
+        "not an event\n",
+        "{\"kind\":\"say\",\"text\":\"I look.\\nNow.\"}\n"
+        "{\"kind\":\"call\",\"tool\":\"Edit\",\"text\":\"a.c\",\"arguments\":{\"file_path\":\"a."
+        "c\","
+        "\"old_string\":\"x\\ny\"},\"id\":\"t1\"}\n"
+        "{\"kind\":\"result\",\"text\":\"no such file\",\"id\":\"t1\",\"failed\":true}\n"
+        "{\"kind\":\"say\",\"text\":\"inside\",\"nested\":true}\n"
+        "{\"kind\":\"text\",\"text\":\"not an event\"}\n");
+    expect_entries(
+        "codex",
+        "{\"type\":\"item.started\",\"item\":{\"id\":\"i1\",\"type\":\"command_execution\","
+        "\"command\":"
+        "\"bash -lc ls\"}}\n"
+        "{\"type\":\"item.completed\",\"item\":{\"id\":\"i1\",\"type\":\"command_execution\","
+        "\"command\":"
+        "\"bash -lc ls\",\"aggregated_output\":\"a\\nb\\n\",\"exit_code\":1}}\n",
+        "{\"kind\":\"call\",\"tool\":\"shell\",\"text\":\"ls\",\"id\":\"i1\"}\n"
+        "{\"kind\":\"result\",\"text\":\"a\\nb\",\"id\":\"i1\"}\n"
+        "{\"kind\":\"result\",\"text\":\"exit code 1\",\"id\":\"i1\",\"failed\":true}\n");
+    expect_entries(
+        "gemini",
+        "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"one \",\"delta\":true}\n"
+        "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"two\",\"delta\":true}\n",
+        "{\"kind\":\"say\",\"text\":\"one \"}\n"
+        "{\"kind\":\"say\",\"text\":\"two\",\"continues\":true}\n");
+}
+
+static void check_entries(const char *agent, const char *scene, const struct strbuf *output,
+                          void *ctx) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    (void)ctx;
+    for (size_t piece = 7; piece < output->length; piece = piece * 50 + 1) {
+        strbuf_clear(&out);
+        render(agent, TRANSCRIPT_ENTRIES, strbuf_text(output), output->length, piece, &out);
+        for (char *line = out.text, *end; line && *line; line = end + 1) {
+            end = strchr(line, '\n');
+            if (!end)
+                fail_msg("%s %s: the last entry is not complete", agent, scene);
+            json_auto_t *entry = json_loadb(line, (size_t)(end - line), 0, NULL);
+            if (!json_string_length(json_object_get(entry, "kind"))
+                || !json_is_string(json_object_get(entry, "text")))
+                fail_msg("%s %s: not an entry: %.*s", agent, scene, (int)(end - line), line);
+        }
+    }
+}
+
+TEST(every_recording_is_a_list_of_entries) {
+    for (size_t i = 0; recorded_agent(i); i++)
+        each_recording(recorded_agent(i), check_entries, NULL);
 }
 
 TEST(codex_items) {

@@ -298,6 +298,9 @@ struct log_set {
     const char *name;
     uint64_t offset;
     bool follow;
+    enum op_log_format format;
+    bool is_merged;
+    uint64_t tail;
 };
 
 static void set_log(struct api *api, void *arg) {
@@ -305,6 +308,9 @@ static void set_log(struct api *api, void *arg) {
     api_log_path(api, set->name, fake.log_path);
     fake.log_offset = set->offset;
     fake.log_follow = set->follow;
+    fake.log_format = set->format;
+    fake.log_is_merged = set->is_merged;
+    fake.log_tail = set->tail;
 }
 
 void api_log_path(struct api *api, const char *name, char path[192]) {
@@ -312,7 +318,12 @@ void api_log_path(struct api *api, const char *name, char path[192]) {
 }
 
 void api_log(struct api *api, const char *name, uint64_t offset, bool follow) {
-    struct log_set set = { name, offset, follow };
+    struct log_set set = { name, offset, follow, OP_LOG_RAW, false, 0 };
+    api_do(api, set_log, &set);
+}
+
+void api_log_merged(struct api *api, enum op_log_format format, uint64_t tail, bool follow) {
+    struct log_set set = { "out.log", 0, follow, format, true, tail };
     api_do(api, set_log, &set);
 }
 

@@ -18,6 +18,7 @@
 #include "base/macros.h"
 #include "base/strbuf.h"
 #include "harness/scratch.h"
+#include "ops/op.h"
 
 struct api {
     char folder[SCRATCH_PATH];
@@ -65,6 +66,8 @@ void api_events(struct api *api, size_t count);
 void api_prune(struct api *api, uint64_t first);
 /* GET /v1/tasks/1/log sends this file of the fixture's folder; follows it if `follow`. */
 void api_log(struct api *api, const char *name, uint64_t offset, bool follow);
+/* The same with out.log and err.log, merged in the order of the file `order`. */
+void api_log_merged(struct api *api, enum op_log_format format, uint64_t tail, bool follow);
 void api_log_path(struct api *api, const char *name, char path[192]);
 void api_run_ended(struct api *api, task_id task, uint32_t attempt);
 bool api_stop_asked(struct api *api);

@@ -121,6 +121,11 @@ static int run_log(struct op_call *call) {
     call->log.path = xstrdup(fake.log_path);
     call->log.offset = fake.log_offset;
     call->log.follow = fake.log_follow;
+    call->log.format = fake.log_format;
+    if (fake.log_is_merged)
+        call->log.order = xasprintf(
+            "%.*sorder", (int)(strrchr(fake.log_path, '/') + 1 - fake.log_path), fake.log_path);
+    call->log.tail = fake.log_tail;
     call->log.task = 1;
     call->log.attempt = 2;
     if (fake.ends_in_turn) {
@@ -320,6 +325,7 @@ void op_call_free(struct op_call *call) {
     json_decref(call->params);
     strbuf_finish(&call->answer);
     free(call->log.path);
+    free(call->log.order);
     free(call->caller);
     free(call->user);
     free(call->own);

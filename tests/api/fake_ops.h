@@ -40,6 +40,9 @@ struct fake_world {
     char log_path[192];
     uint64_t log_offset;
     bool log_follow;
+    enum op_log_format log_format;
+    bool log_is_merged;
+    uint64_t log_tail;
     const char *task_state; /* what task.show answers; NULL: it waits */
     bool run_lives;         /* attempt 2 of task 1 */
     bool in_slurm;          /* the same */

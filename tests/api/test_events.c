@@ -346,6 +346,48 @@ TEST(a_silent_stream_has_comments_and_nothing_else_has_timers) {
     assert_int_equal(api_wakeups_within(api, 50), 0);
 }
 
+static void set_caps(struct api *api, void *arg) {
+    server_set_limits(api->server, 16, *(unsigned *)arg);
+}
+
+TEST(the_cap_on_streams_can_change) {
+    API(api, .streams_max = 1);
+    SEEN(a);
+    SEEN(b);
+    ANSWER(answer);
+    unsigned two = 2;
+    int first = open_stream(api, SSE("", ""), &a), second = api_connect(api);
+    api_ask(second, SSE("", ""), 503, &answer);
+    api_do(api, set_caps, &two);
+    close(second);
+    second = open_stream(api, SSE("", ""), &b);
+    close(first);
+    close(second);
+}
+
+/* More than sockets take at once, for clients that come and go in between. */
+TEST(each_of_many_streams_gets_every_event_once) {
+    API(api, .streams_max = 16);
+    SEEN(early);
+    SEEN(late);
+    SEEN(one_task);
+    int first = open_stream(api, SSE("", ""), &early);
+    int filtered = open_stream(api, SSE("?task=web-2", ""), &one_task);
+    for (unsigned i = 0; i < 20; i++)
+        api_events(api, 100);
+    int second = open_stream(api, SSE("?after=1000", ""), &late);
+    for (unsigned i = 0; i < 20; i++)
+        api_events(api, 100);
+    read_to(second, &late, 4000);
+    read_to(first, &early, 4000);
+    assert_int_equal(early.count, 4000);
+    assert_int_equal(late.count, 3000);
+    assert_int_equal(early.gaps + early.overflows + late.gaps + late.overflows, 0);
+    close(first);
+    close(second);
+    close(filtered);
+}
+
 TEST(one_stream_too_many_gets_503) {
     API(api, .streams_max = 2);
     SEEN(a);

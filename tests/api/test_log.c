@@ -70,7 +70,7 @@ static void open_log(struct api *api, struct pieces *p, const char *request) {
     while (!strstr(strbuf_text(&p->head), "\r\n\r\n")) /* the head, and not a byte more */
         api_read_exactly(p->fd, &p->head, 1);
     ASSERT_HAS(p->head.text, "HTTP/1.1 200 OK\r\n");
-    ASSERT_HAS(p->head.text, "Content-Type: application/octet-stream\r\n");
+    ASSERT_HAS(p->head.text, "Content-Type: application/");
     ASSERT_HAS(p->head.text, "Transfer-Encoding: chunked\r\n");
 }
 
@@ -265,6 +265,106 @@ TEST(nul_bytes_that_are_no_hole_are_bytes) {
     read_complete(&p);
     assert_int_equal(p.body.length, 5);
     assert_memory_equal(p.body.text, "a\0\0b\0", 5);
+    close(p.fd);
+}
+
+/* --- output and errors ---------------------------------------------------------------------------- */
+
+static void read_merged(struct api *api, enum op_log_format format, uint64_t tail,
+                        const char *expected) {
+    PIECES(p);
+    api_log_merged(api, format, tail, false);
+    open_log(api, &p, LOG);
+    read_complete(&p);
+    assert_string_equal(strbuf_text(&p.body), expected);
+    close(p.fd);
+}
+
+/* Each line of `order` is a moment at which the command went from its errors back to its output. */
+TEST(two_streams_are_merged_in_the_order_in_which_they_were_written) {
+    API(api);
+    append_text(api, "out.log", "one\nthree\nfive\n");
+    append_text(api, "err.log", "two\nfour\nsix\n");
+    append_text(api, "order", "4 4\n10 9\n");
+    read_merged(api, OP_LOG_RAW, 0, "one\ntwo\nthree\nfour\nfive\nsix\n");
+    read_merged(api, OP_LOG_RAW, 14, "four\nfive\nsix\n");
+    read_merged(api, OP_LOG_RAW, 12, "ur\nfive\nsix\n");
+}
+
+TEST(a_run_without_an_order_has_its_output_first) {
+    API(api);
+    append_text(api, "out.log", "one\nthree\n");
+    append_text(api, "err.log", "two\n");
+    read_merged(api, OP_LOG_RAW, 0, "one\nthree\ntwo\n");
+    read_merged(api, OP_LOG_RAW, 6, "e\ntwo\n");
+}
+
+/* The run can write it. */
+TEST(a_forged_order_hides_nothing) {
+    API(api);
+    static const char *const forged[] = { "99999999 0\n", "4 4\n0 0\n", "-1 x\n", "4 9999\n8 1\n",
+                                          "4" };
+    append_text(api, "out.log", "one\nthree\n");
+    append_text(api, "err.log", "two\n");
+    for (size_t i = 0; i < ARRAY_SIZE(forged); i++) {
+        PIECES(p);
+        char path[192];
+        api_log_path(api, "order", path);
+        (void)unlink(path);
+        append_text(api, "order", forged[i]);
+        api_log_merged(api, OP_LOG_RAW, 0, false);
+        open_log(api, &p, LOG);
+        read_complete(&p);
+        assert_int_equal(p.body.length, strlen("one\nthree\ntwo\n"));
+        ASSERT_HAS(p.body.text, "three\n");
+        close(p.fd);
+    }
+}
+
+TEST(pieces_say_whose_they_are_and_where_to_go_on) {
+    API(api);
+    append(api, "out.log", "a\0\x1b[31m\xff\n", 9);
+    append_text(api, "err.log", "no\n");
+    read_merged(
+        api, OP_LOG_PIECES, 0,
+        "{\"stream\":\"out\",\"offset\":9,\"text\":\"a\xe2\x90\x80\\u001b[31m\xef\xbf\xbd\\n\"}\n"
+        "{\"stream\":\"err\",\"offset\":3,\"text\":\"no\\n\"}\n");
+}
+
+TEST(merged_streams_are_followed) {
+    API(api);
+    PIECES(p);
+    append_text(api, "out.log", "one\n");
+    api_log_merged(api, OP_LOG_RAW, 0, true);
+    open_log(api, &p, LOG);
+    read_body(&p, 4);
+    append_text(api, "err.log", "two\n");
+    read_body(&p, 8);
+    append_text(api, "out.log", "three\n");
+    read_body(&p, 14);
+    append_text(api, "err.log", "last\n");
+    api_run_ended(api, 1, 2);
+    read_complete(&p);
+    assert_string_equal(strbuf_text(&p.body), "one\ntwo\nthree\nlast\n");
+    assert_int_equal(inotify_count(), 0);
+    close(p.fd);
+}
+
+/* A character is sent when it is complete. */
+TEST(a_character_that_comes_in_two_parts_is_one) {
+    API(api);
+    PIECES(p);
+    append_text(api, "out.log", "a\xc3");
+    api_log_merged(api, OP_LOG_PIECES, 0, true);
+    open_log(api, &p, LOG);
+    append_text(api, "err.log", "b");
+    while (!strstr(strbuf_text(&p.body), "err"))
+        assert_true(read_piece(&p));
+    append_text(api, "out.log", "\xa4\n");
+    api_run_ended(api, 1, 2);
+    read_complete(&p);
+    ASSERT_HAS(p.body.text, "{\"stream\":\"out\",\"offset\":1,\"text\":\"a\"}\n");
+    ASSERT_HAS(p.body.text, "{\"stream\":\"out\",\"offset\":4,\"text\":\"\xc3\xa4\\n\"}\n");
     close(p.fd);
 }
 

@@ -21,6 +21,10 @@ for reason in 'held' 'dependency incomplete' 'artifact missing' 'rate limited' '
     has "no ($reason)" "reason: $reason"
 done
 
+run sluice debug scheduler --snapshot "$here/plan/reserve.json"
+has 'web-1  -     100       0s   0      1     no (only reserve left)' 'an account of which only the reserve is left is not limited'
+has 'web-2  -     100       0s   0      1     no (rate limited)' 'one that is, is'
+
 run sluice debug scheduler --snapshot - <"$here/plan/empty.json"
 prints '  ID  TYPE  PRIORITY  AGE  DEPTH  ITER  RUNNABLE' 'nothing to list'
 run sluice debug

@@ -86,7 +86,11 @@ exits 0 'since yesterday'
 "$SLUICE" approve "$review" >/dev/null
 becomes "$review" 'done'
 "$SLUICE" delete "$good" >/dev/null
+add --project web --run-tokens 100 --retries 3 --title 'too much' -- sh -c 'sluice report --tokens-in 150; exit 1'
+budget=$id
+becomes "$budget" held
 run sluice digest
 has "- **$review** rewrite the parser (" 'what was approved is done'
+rule 'a task that is held and has an alert is listed once' [ "$(grep -c "^- \*\*$budget" out)" = 1 ]
 rule 'what was deleted is not named any more' not grep -q 'script' out
 finish

@@ -14,7 +14,14 @@ compare overview out '-h'
 run sluice help
 compare overview out 'help'
 
-commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' overview)
+rule 'the overview fits a screen of 80 columns and 24 lines' [ "$(wc -l <overview)" -le 23 ]
+rule 'in both directions' [ "$(wc -L <overview)" -le 80 ]
+rule 'with the commands for the first day' [ "$(grep -c '^  [a-z]' overview)" = 12 ]
+run sluice help --all
+cp out everything
+rule 'the list of all fits 80 columns' [ "$(wc -L <everything)" -le 80 ]
+commands=$(sed -n '/^exit codes:/q; s/^  \([a-z]*\) .*/\1/p' everything)
+rule 'and are listed once' [ "$(echo "$commands" | sort | uniq -d | wc -l)" = 0 ]
 for command in $commands; do
     run sluice "$command" --help
     exits 0 "$command --help"
@@ -42,8 +49,8 @@ run "$root/scripts/command-pages" --check "$SLUICE"
 exits 0 'the tables of options in docs/cli are up to date (make docs)'
 run sluice wait --help
 has '5    the time was over first' 'exit code 5'
-run sluice --help
-has '5    the time was over first' 'exit code 5 in the overview'
+run sluice help --all
+has '5    the time was over first' 'exit code 5 in the list of all'
 
 # A page without a required part fails the build.
 for part in '- ' '```sh' 'Print the version.'; do
@@ -63,7 +70,7 @@ has '"name": "all"' 'one command as JSON'
 run sluice help plam
 exits 2 'help of an unknown command: exit code'
 says "sluice: unknown command 'plam'; did you mean 'plan'?
-usage: sluice help [COMMAND...]" 'help of an unknown command'
+usage: sluice help [--all] [COMMAND...]" 'help of an unknown command'
 run sluice help plan more
 exits 2 'help of a subcommand that is not there'
 finish

@@ -11,7 +11,7 @@ run sluice top --pane nowhere
 exits 2 'an unknown pane: exit code'
 run sluice top --pane runing
 says "sluice: there is no pane 'runing'; did you mean 'running'?
-usage: sluice top [--once] [--pane NAME] [--filter TEXT]" 'an unknown pane: the nearest one is offered'
+usage: sluice top [--once] [--pane NAME] [--filter TEXT] [--no-mouse]" 'an unknown pane: the nearest one is offered'
 run sluice top --json --filter web
 exits 2 '--json has no filter'
 run sluice top now
@@ -43,7 +43,7 @@ run sluice top --once --pane ready
 rule 'what is ready, with the gate that stops it; a title is harmless' grep -q '^o  web-2  *web .* lease:runs  true .*red .*title$' out
 rule 'no escapes' not grep -q "$(printf '\033')" out
 run sluice top --once --pane waiting
-rule 'what waits' grep -q '^=  web-[0-9]*  *web .* held ' out
+rule 'what waits' grep -q '^=  web-[0-9]*  *web .* held:person ' out
 run sluice top --once --pane limits
 rule 'the limits' grep -q '^runs  *1  *1  \[####################\]  full$' out
 run sluice top --once --pane ready --filter 'project:api'

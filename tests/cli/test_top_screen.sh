@@ -4,44 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
 
-needs tmux
-LC_ALL=C.UTF-8
-PS1='ready> '
-export LC_ALL PS1
-unset TMUX ENV
-
-#   mux ARGS...           runs tmux with a server of this test
-#   keys KEY...           types keys
-#   shows TEXT 'what'     waits until the screen has the text
-#   hides TEXT 'what'     waits until the screen no longer has the text
-mux() {
-    tmux -S "$tmp/mux" -f /dev/null -u "$@"
-}
-trap 'mux kill-server 2>/dev/null; stop_daemon; rm -rf "$tmp"' EXIT
-
-keys() {
-    mux send-keys "$@"
-}
-
-screen() {
-    mux capture-pane -p >"$tmp/out" 2>"$tmp/err"
-}
-
-does_show() {
-    screen && grep -qF -e "$1" "$tmp/out"
-}
-
-does_not_show() {
-    screen && ! grep -qF -e "$1" "$tmp/out"
-}
-
-shows() {
-    rule "$2" soon does_show "$1"
-}
-
-hides() {
-    rule "$2" soon does_not_show "$1"
-}
+. "$here/terminal.sh"
 
 config 'limits: {runs: 1}
 projects: {web: {prefix: web}}'

@@ -12,19 +12,7 @@ for name in sluice sluice-shim sluice-acp; do
     cp "$(dirname "$SLUICE")/$name" bin/
 done
 cp "${TEST_SLUICED:?is not set}" bin/killed-sluiced
-# Starts the daemon again when it was killed, as a service manager does.
-cat >bin/sluiced <<'END'
-#!/bin/sh
-"${0%/*}/killed-sluiced" "$@" &
-exec 3>&-
-wait $!
-code=$?
-while [ $code = 137 ] && [ ! -e "$LIFE/over" ]; do
-    "${0%/*}/killed-sluiced"
-    code=$?
-done
-exit $code
-END
+cp "$root/tests/harness/restarted-sluiced" bin/sluiced
 # Makes the file only with the strongest model. Logs each run.
 cat >bin/agent <<'END'
 #!/bin/sh
@@ -32,7 +20,7 @@ cat >/dev/null
 echo "$1" >>"$LIFE/models"
 [ "$1" != opus ] || touch "$LIFE/made"
 END
-chmod +x bin/sluiced bin/agent
+chmod +x bin/agent
 
 added() {
     "$tmp/bin/sluice" add --project default --external-id it --agent weak --escalate :sonnet,strong --until validate \
@@ -42,6 +30,12 @@ added() {
 # answered COMMAND [OPTION]: its answer about the task is in the file of the command.
 answered() {
     "$tmp/bin/sluice" "$@" it --json >"$LIFE/$1" 2>>"$LIFE/log"
+}
+
+# No daemon runs, and none is being restarted.
+is_down() {
+    "$tmp/bin/sluice" down >>"$LIFE/log" 2>&1
+    ! ls "$SLUICE_TEST_CLOCK"/alive.* >/dev/null 2>&1
 }
 
 # life NAME KILL: in a folder of its own. KILL: '' or 'N before' or 'N after'.
@@ -73,8 +67,8 @@ END
         grep -o '"step":[0-9]*,"steps":[0-9]*' "$LIFE/show" | head -n 1
         tr '{' '\n' <"$LIFE/events" | grep -o '"from":"[^"]*:[^"]*","to":"[^"]*","step":[0-9]*' | sort
     } >"$LIFE/result"
-    : >"$LIFE/over"
-    soon "$tmp/bin/sluice" down >>"$LIFE/log" 2>&1
+    : >"$SLUICE_TEST_CLOCK/over"
+    soon is_down
 }
 
 life calm ''

@@ -157,9 +157,15 @@ exits 2 'an unknown placeholder: exit code'
 rule 'an unknown placeholder is named' grep -qF -e "there is no '{titel}'" err
 run sluice import command --agent echo
 exits 2 'no program: exit code'
-run sluice import command --agent echo -- sh -c 'head -c 1100000 /dev/zero | tr "\0" x; echo; exec sleep 1000'
+run sluice import command --agent echo -- sh -c 'head -c 1100000 /dev/zero | tr "\0" x; echo; sleep 1000'
 exits 2 'a line that is too long ends the program'
 rule 'and is named' grep -q 'nothing was imported: line 1 has more than 1048576 bytes' err
+# shellcheck disable=SC2016 # of the inner shells
+run sluice import command --agent echo -- sh -c '(trap "" TERM; sleep 1000 & echo $! >below; wait) & sleep 1001 & echo $! >beside
+    while ! [ -s below ]; do :; done; head -c 1100000 /dev/zero | tr "\0" x; echo; sleep 1002'
+exits 2 'a program that is ended while it waits for another: exit code'
+rule 'what it has started is ended, too' not kill -0 "$(cat beside)"
+rule 'also what that has started' not kill -0 "$(cat below)"
 run sluice import command --agent echo --project web -- sh -c 'sleep 1000 & echo $! >left; echo "{\"id\":\"b6\",\"title\":\"x\"}"'
 exits 0 'a process that the program leaves behind is not waited for'
 kill "$(cat left)"

@@ -33,6 +33,9 @@ main_has() { # FILE
 branch_is_there() {
     [ -n "$(git -C "$repo" branch --list "sluice/$1")" ]
 }
+fails() {
+    ! "$@" 2>/dev/null
+}
 removed() { # ID
     [ ! -e "$home/worktrees/$1" ] && ! branch_is_there "$1"
 }
@@ -178,6 +181,28 @@ run sluice merge --into '--all' "$nine"
 exits 2 'an option is not a branch'
 run sluice merge --into nowhere "$eight"
 exits 1 'a branch that is not there'
+
+# --- another worktree is half removed -------------------------------------------------------------------------
+
+add -p loc -- sh -c 'echo beside >beside'
+becomes "$id" 'done'
+soon [ ! -e "$home/worktrees/$id.json" ]
+echo 'before worktree list' >"$tmp/stop"
+"$SLUICE" merge "$id" >out 2>err &
+client=$!
+stops 'worktree list'
+half=$repo/.git/worktrees/half
+mkdir -p "$half/commondir" && echo "$tmp/half/.git" >"$half/gitdir" && echo 'ref: refs/heads/half' >"$half/HEAD"
+rule 'git cannot list the worktrees now' fails git -C "$repo" worktree list
+echo 'before worktree list' >"$tmp/stop"
+unblock continue
+rule 'they are listed again' stops 'worktree list'
+rm -r "$half"
+unblock continue
+wait $client
+code=$?
+rule 'when the other worktree is gone, the merge goes on' [ $code = 0 ]
+rule 'and the work is there' [ "$(main_has beside)" = beside ]
 
 # --- crashes --------------------------------------------------------------------------------------------------
 

@@ -16,20 +16,7 @@ for name in sluice sluice-shim sluice-acp; do
     cp "$(dirname "$SLUICE")/$name" bin/
 done
 cp "${TEST_SLUICED:?is not set}" bin/killed-sluiced
-# Starts the daemon again when it was killed, as a service manager does, until the night is over.
-cat >bin/sluiced <<'END'
-#!/bin/sh
-"${0%/*}/killed-sluiced" "$@" &
-exec 3>&-
-wait $!
-code=$?
-while [ $code = 137 ] && [ ! -e "$SLUICE_TEST_CLOCK/over" ]; do
-    "${0%/*}/killed-sluiced"
-    code=$?
-done
-exit $code
-END
-chmod +x bin/sluiced
+cp "$root/tests/harness/restarted-sluiced" bin/sluiced
 
 # The clocks change in this night: 02:00 is followed by 03:00.
 evening=2027-03-27

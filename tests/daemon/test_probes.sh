@@ -78,7 +78,7 @@ answer slow 75 'not ready'
 add --gate "$tmp/ask slow" --gate-every 1s --gate-timeout 2s -- true
 timed=$id
 rule 'a gate that does not say yes in time fails its task' becomes "$timed" failed
-rule 'with its own reason' [ "$(value "$timed" reason)" = unanswered ]
+rule 'with its own reason' [ "$(value "$timed" reason)" = gate-timeout ]
 run sluice why "$timed"
 has 'its gate did not say yes in time: not ready' 'why has the last answer'
 answer slow 0 ready

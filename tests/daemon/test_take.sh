@@ -69,6 +69,8 @@ tm() {
     tmux -S "$tmp/mux" -f /dev/null "$@"
 }
 trap 'tm kill-server 2>/dev/null; stop_daemon; rm -rf "$outside" "$tmp"' EXIT
+# A server without sessions ends, and a session that is opened meanwhile is lost: this one stays.
+tm new-session -d -s keeper 'exec tail -f /dev/null'
 sees() { # TEXT
     tm capture-pane -p -t take 2>/dev/null | grep -qF -e "$1"
 }

@@ -10,7 +10,17 @@ agents_can_log
 limited() {
     [ "$("$SLUICE" limiter list --json | first state)-$(task_count starting,running)" = backoff-0 ]
 }
+# Agents wait until all three are at work, so that each of them meets the limit.
+mkfifo "$log/gate"
+all_run() {
+    [ "$(task_count running)" = 3 ]
+}
 sleeping() {
+    soon all_run
+    for _ in 1 2 3; do
+        echo >"$log/gate"
+    done
+    rm "$log/gate"
     soon limited
 }
 # `limiter clear` stands for the end of the hour.

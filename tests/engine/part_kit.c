@@ -245,6 +245,10 @@ void store_put_note(struct store_batch *batch, const struct note_row *row) {
                    row->text ? row->text : "");
 }
 
+void store_put_context(struct store_batch *batch, task_id task, const char *context) {
+    (void)batch, (void)task, (void)context;
+}
+
 void store_edit_spec(struct store_batch *batch, task_id task, const char *title, const char *json) {
     (void)batch;
     (void)task;

@@ -48,6 +48,27 @@ TEST(the_count_survives_a_restart_and_the_end_of_the_task) {
     part_kit_free(&kit);
 }
 
+TEST(a_request_that_writes_a_text_back_sees_what_others_have_written) {
+    struct part_kit kit;
+    part_kit_new(&kit, &edits_part, PART_edits);
+    part_kit_add_task(&kit, 1, 0);
+    part_kit_add_task(&kit, 2, 0);
+    uint64_t read = engine_text_writes(&kit.engine);
+    engine_put_context(&kit.engine, 2, "{}");
+    assert_false(engine_text_changed(&kit.engine, 1, read));
+    engine_put_context(&kit.engine, 1, "{}");
+    assert_true(engine_text_changed(&kit.engine, 1, read));
+    assert_true(engine_is_edited_now(&kit.engine, 1));
+    read = engine_text_writes(&kit.engine);
+    assert_false(engine_text_changed(&kit.engine, 1, read));
+    edit(&kit);
+    assert_true(engine_text_changed(&kit.engine, 1, read));
+    read = engine_text_writes(&kit.engine);
+    part_kit_step(&kit, STEP_UNLOAD); /* the commit failed */
+    assert_true(engine_text_changed(&kit.engine, 1, read));
+    part_kit_free(&kit);
+}
+
 TEST(until_its_commit_the_store_has_the_old_submission) {
     struct part_kit kit;
     part_kit_new(&kit, &edits_part, PART_edits);

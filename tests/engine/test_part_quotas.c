@@ -105,6 +105,32 @@ TEST(what_was_stored_is_no_news_after_a_restart) {
     part_kit_free(&kit);
 }
 
+TEST(an_end_that_was_guessed_is_corrected_by_one_that_is_reported) {
+    struct part_kit kit;
+    begin(&kit);
+    report(&kit, 820, 0);
+    assert_int_equal(account(&kit).reserved_until, kit.engine.now + HOURS(5));
+    report(&kit, 810, HOURS(2));
+    time_ms end = account(&kit).reserved_until;
+    assert_in_range(end, kit.engine.now + HOURS(2) - 1000, kit.engine.now + HOURS(2) + 1000);
+    report(&kit, 830, HOURS(1)); /* late: the end that is known was reported */
+    assert_int_equal(account(&kit).reserved_until, end);
+    part_kit_free(&kit);
+}
+
+TEST(an_end_that_was_guessed_is_one_after_a_restart) {
+    struct part_kit kit;
+    begin(&kit);
+    report(&kit, 820, 0);
+    part_kit_step(&kit, STEP_UNLOAD);
+    part_kit_load_note(&kit);
+    part_kit_step(&kit, STEP_LOADED);
+    report(&kit, 830, HOURS(2));
+    time_ms end = account(&kit).reserved_until;
+    assert_in_range(end, kit.engine.now + HOURS(2) - 1000, kit.engine.now + HOURS(2) + 1000);
+    part_kit_free(&kit);
+}
+
 TEST(another_reserve_and_clearing_are_events) {
     struct part_kit kit;
     begin(&kit);

@@ -130,7 +130,7 @@ static void compare_task(struct comparison *x, task_id id) {
     CHECK(x, &va, &vb, limiter);
     const struct task *ta = task_at(x->a, task_find(x->a, id));
     const struct task *tb = task_at(x->b, task_find(x->b, id));
-    CHECK(x, ta, tb, unmet);
+    CHECK(x, links_of(x->a, ta), links_of(x->b, tb), unmet);
     check(x, "kept places", ta->flags & TASK_KEEPS, tb->flags & TASK_KEEPS);
     check(x, "place in the queue", core_queue_position(x->a, id), core_queue_position(x->b, id));
     if (x->same && ta->run)

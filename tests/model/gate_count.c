@@ -48,13 +48,13 @@ static bool is_failure(enum task_state state) {
 
 /* Waits for a task that ended otherwise than done. */
 static bool is_hopeless(const struct core *core, const struct task *t) {
-    for (uint32_t e = t->needs; e; e = edge_at(core, e)->next_need) {
+    for (uint32_t e = links_of(core, t)->needs; e; e = edge_at(core, e)->next_need) {
         enum task_state state = task_at(core, edge_at(core, e)->on)->state;
         if (is_failure(state))
             return true;
     }
-    return t->parent && t->parent_gate == PARENT_DONE
-           && is_failure(task_at(core, t->parent)->state);
+    return links_of(core, t)->parent && t->parent_gate == PARENT_DONE
+           && is_failure(task_at(core, links_of(core, t)->parent)->state);
 }
 
 /* Returns how many are hopeless. */

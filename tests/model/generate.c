@@ -478,6 +478,7 @@ static void draw_used(struct generator *g, const struct model *m) {
     fact.used.quota.used_milli = (int32_t)ONE_OF(g, 0, 300, 790, 800, 810, 950, 1000, 1200);
     fact.used.quota.resets_at =
         model_now(m) + ONE_OF(g, -1, 0, 1, 60000, 300000, 600000, 600001, 3600000);
+    fact.used.corrects = generate_chance(g, 30);
     generate_applied(g, fact);
 }
 

@@ -203,7 +203,7 @@ static int unanswered(struct model *m, struct model_task *t, struct error *err) 
     bool is_probed = t->s.state == TASK_WAITING && t->s.probe_closed;
     if (!has_asked && !is_probed)
         return refuse(t, err);
-    model_change(m, t, TASK_FAILED, REASON_UNANSWERED);
+    model_change(m, t, TASK_FAILED, has_asked ? REASON_UNANSWERED : REASON_GATE_TIMEOUT);
     return 0;
 }
 

@@ -138,10 +138,15 @@ static bool reserve(struct model *m, const struct model_task *t) {
     return gave_up;
 }
 
-bool model_claim_update(struct model *m) {
+bool model_claim_expire(struct model *m) {
     bool dropped = m->claim.task && !may_hold(m, model_find(m, m->claim.task));
     if (dropped)
         m->claim = (struct model_claim){ 0 };
+    return dropped;
+}
+
+bool model_claim_update(struct model *m) {
+    bool dropped = model_claim_expire(m);
     if (!m->claim.task)
         take(m);
     if (!m->claim.task)

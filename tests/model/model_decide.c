@@ -144,6 +144,8 @@ static void start_taken(struct model *m) {
     struct model_task *t;
     if (model_has_roster(m))
         m->claim.task = 0;
+    else
+        (void)model_claim_expire(m);
     for (task_id after = 0; (t = next_taken(m, after));) {
         after = t->s.id;
         if (!model_has_roster(m)) {

@@ -206,7 +206,8 @@ static int apply_external(struct model *m, const struct fact *fact, struct error
     return 0;
 }
 
-/* A report about a window that ended, or that a later window has replaced, is late. */
+/* A report about a window that ended, or that a later window has replaced, is late; unless the end of the later one was
+ * a guess that this report corrects: then the window ends earlier, and its use does not sink. */
 static int apply_used(struct model *m, const struct fact *fact, struct error *err) {
     struct model_limiter *l = model_limiter(m, fact->used.limiter);
     const struct quota *next = &fact->used.quota;
@@ -214,8 +215,16 @@ static int apply_used(struct model *m, const struct fact *fact, struct error *er
         return error_set(err, -ENOENT, "no such limiter");
     struct quota *last = &l->quota[fact->used.window];
     time_ms later = next->resets_at - last->resets_at;
-    if (next->resets_at <= m->now || later < -MINUTES(5))
+    if (next->resets_at <= m->now)
         return 1;
+    if (later < -MINUTES(5)) {
+        if (!fact->used.corrects)
+            return 1;
+        last->resets_at = next->resets_at;
+        if (last->used_milli < next->used_milli)
+            last->used_milli = next->used_milli;
+        return 0;
+    }
     if (later > MINUTES(5)) {
         *last = *next;
         return 0;

@@ -176,6 +176,7 @@ static bool put_world(struct strbuf *out, const struct symbol_table *symbols,
         strbuf_printf(out, " %s", quota_window_name(f->used.window));
         put_amount(out, "used", f->used.quota.used_milli);
         put_amount(out, "resets_at", f->used.quota.resets_at);
+        put_flag(out, "corrects", f->used.corrects);
     } else if (f->kind == FACT_HOURS) {
         put_name(out, symbols, lease_kind_name(f->hours.scope), f->hours.id);
         put_amount(out, "until", f->hours.until);

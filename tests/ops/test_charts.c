@@ -170,6 +170,105 @@ TEST(usage_is_summed_and_unknown_is_not_zero) {
     ops_expect(&o, 400, "GET", "/v1/usage?cursor=r1", NULL);
 }
 
+/* A live run is in no sum until it ends: the sums of all pages, views and commands agree. */
+TEST(what_live_runs_have_used_is_shown_apart) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    report(&o, ops_add(&o, "\"project\":\"web\",\"agent\":\"claude\","),
+           "\"tokens_in\":100,\"tokens_out\":20,\"cost_usd\":0.5");
+    task_id live = ops_add(&o, "\"project\":\"web\",\"agent\":\"claude\",");
+    fake_run_starts(live);
+    ops_turn(&o);
+    ops_expect(&o, 200, "POST", "/v1/report", "{\"task\":\"2\",\"tokens_in\":9,\"cost_usd\":0.25}");
+    _cleanup_(reply_finish) struct reply r = get(&o, "/v1/usage");
+    assert_int_equal(reply_int(&r, "totals.runs"), 1);
+    assert_true(json_real_value(reply_at(&r, "totals.cost_usd")) == 0.5);
+    assert_int_equal(reply_int(&r, "live.runs"), 1);
+    assert_int_equal(reply_int(&r, "live.tokens_in"), 9);
+    assert_true(json_real_value(reply_at(&r, "live.cost_usd")) == 0.25);
+    assert_string_equal(each(&r, "names", "name"), "web");
+    assert_true(json_real_value(reply_at(&r, "names.0.cost_usd")) == 0.5);
+    assert_true(json_real_value(reply_at(&r, "names.0.live.cost_usd")) == 0.25);
+    _cleanup_(reply_finish) struct reply s = get(&o, "/v1/status");
+    assert_true(json_real_value(reply_at(&s, "budgets.0.usd_used")) == 0.5);
+    assert_true(json_real_value(reply_at(&s, "budgets.0.usd_live")) == 0.25);
+    _cleanup_(reply_finish) struct reply t = get(&o, "/v1/usage/tasks");
+    assert_string_equal(each(&t, "items", "task"), "web-1 web-2");
+    assert_true(json_real_value(reply_at(&t, "items.0.cost_usd")) == 0.5);
+    assert_true(reply_is_null(&t, "items.0.live_usd"));
+    assert_true(reply_bool(&t, "items.1.live"));
+    assert_true(json_real_value(reply_at(&t, "items.1.live_usd")) == 0.25);
+    assert_false(reply_bool(&t, "partial"));
+    fake_run_ends(live, 0);
+    ops_turn(&o);
+    _cleanup_(reply_finish) struct reply u = get(&o, "/v1/usage");
+    assert_true(json_real_value(reply_at(&u, "totals.cost_usd")) == 0.75);
+    assert_int_equal(reply_int(&u, "live.runs"), 0);
+    assert_true(reply_is_null(&u, "next"));
+}
+
+TEST(the_most_expensive_tasks_come_first) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    report(&o, ops_add(&o, "\"project\":\"web\",\"title\":\"cheap\","), "\"cost_usd\":0.5");
+    report(&o, ops_add(&o, "\"project\":\"api\",\"title\":\"dear\","), "\"cost_usd\":2");
+    run_to_its_end(&o, ops_add(&o, "\"project\":\"api\","), 0);
+    _cleanup_(reply_finish) struct reply r = get(&o, "/v1/usage/tasks");
+    assert_string_equal(each(&r, "items", "task"), "api-2 web-1 api-3");
+    assert_string_equal(each(&r, "items", "title"), "dear cheap true");
+    assert_true(reply_is_null(&r, "items.2.cost_usd"));
+    assert_int_equal(reply_int(&r, "items.2.unknown_cost"), 1);
+    assert_string_equal(ids(&o, "/v1/usage/tasks?project=web", "items", "task"), "web-1");
+    assert_string_equal(ids(&o, "/v1/usage/tasks?limit=1", "items", "task"), "api-2");
+    assert_string_equal(ids(&o, "/v1/usage/tasks?since=99999999999999", "items", "task"), "");
+    assert_string_equal(ids(&o, "/v1/usage/tasks?until=1", "items", "task"), "");
+    ops_expect(&o, 404, "GET", "/v1/usage/tasks?project=wbe", NULL);
+}
+
+/* The day of a zone begins at its own midnight; an hour belongs to the day in which it begins. */
+TEST(days_are_those_of_the_zone_that_is_asked_for) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    report(&o, ops_add(&o, "\"project\":\"web\","), "\"cost_usd\":0.5");
+    _cleanup_(reply_finish) struct reply hours = get(&o, "/v1/usage?by=hour");
+    time_ms hour = reply_int(&hours, "items.0.at");
+    static const struct {
+        const char *name;
+        time_ms east;
+    } zones[] = { { "UTC", 0 }, { "Etc/GMT-14", HOURS(14) }, { "Etc/GMT+12", -HOURS(12) } };
+    for (size_t i = 0; i < ARRAY_SIZE(zones); i++) {
+        char path[80];
+        (void)snprintf(path, sizeof(path), "/v1/usage?timezone=%s%s",
+                       zones[i].east > 0 ? "Etc/GMT-14" : "",
+                       zones[i].east > 0   ? ""
+                       : zones[i].east < 0 ? "Etc/GMT%2B12"
+                                           : "UTC");
+        _cleanup_(reply_finish) struct reply r = get(&o, path);
+        assert_string_equal(reply_text(&r, "timezone"), zones[i].name);
+        time_ms local = hour + zones[i].east;
+        assert_int_equal(reply_int(&r, "items.0.at"), local - local % DAYS(1) - zones[i].east);
+        assert_true(json_real_value(reply_at(&r, "totals.cost_usd")) == 0.5);
+    }
+    ops_expect(&o, 200, "GET", "/v1/usage?timezone=system", NULL);
+    ops_expect(&o, 400, "GET", "/v1/usage?timezone=Mars/Olympus", NULL);
+}
+
+/* Hours are kept for 40 days: older days are of UTC, and no run is counted twice or lost. */
+TEST(a_long_span_in_a_zone_has_every_run_once) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    report(&o, ops_add(&o, "\"project\":\"web\","), "\"cost_usd\":0.5");
+    time_ms now = engine_now(o.engine);
+    char path[120];
+    (void)snprintf(path, sizeof(path), "/v1/usage?timezone=Etc/GMT-14&since=%" PRId64,
+                   now - DAYS(300));
+    _cleanup_(reply_finish) struct reply r = get(&o, path);
+    assert_int_equal(reply_int(&r, "totals.runs"), 1);
+    assert_true(reply_int(&r, "utc_before") > now - DAYS(41));
+    _cleanup_(reply_finish) struct reply s = get(&o, "/v1/usage?timezone=Etc/GMT-14");
+    assert_true(reply_is_null(&s, "utc_before"));
+}
+
 TEST(usage_is_kept_when_its_task_is_deleted) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
@@ -302,6 +401,71 @@ TEST(more_slots_would_be_faster) {
     assert_int_equal(reply_int(&r, "now.points.0.1"), 7);
     assert_int_equal(reply_int(&r, "now.points.7.1"), 0);
     assert_int_equal(reply_int(&r, "now.points.7.0"), reply_int(&r, "now.finish_at"));
+}
+
+/* Task page, timeline and what-if show the same forecast. */
+TEST(all_answers_come_from_one_forecast) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin_queue(&o);
+    _cleanup_(reply_finish) struct reply r =
+        ops_ask(&o, "POST", "/v1/whatif", "{\"set\":{\"limits.runs\":\"8\"}}", NULL);
+    _cleanup_(reply_finish) struct reply f = get(&o, "/v1/forecast");
+    assert_true(reply_bool(&f, "available"));
+    assert_int_equal(reply_int(&f, "finish_at"), reply_int(&r, "now.finish_at"));
+    assert_int_equal(reply_int(&f, "tasks"), reply_int(&r, "now.tasks"));
+    assert_int_equal(reply_int(&f, "others"), 1);
+    assert_int_equal(reply_int(&f, "later"), 0);
+    assert_int_equal(reply_count(&f, "items"), 8);
+    assert_true(reply_bool(&f, "items.0.live"));
+    assert_false(reply_bool(&f, "items.7.live"));
+    assert_int_equal(reply_int(&f, "items.7.end"), reply_int(&f, "finish_at"));
+    char path[80];
+    (void)snprintf(path, sizeof(path), "/v1/tasks/%s/why", reply_text(&f, "items.7.task"));
+    _cleanup_(reply_finish) struct reply why = get(&o, path);
+    assert_int_equal(reply_int(&why, "forecast.starts_at"), reply_int(&f, "items.7.start"));
+    assert_string_equal(reply_text(&f, "bottleneck.gate"), "lease:runs");
+    assert_string_equal(reply_text(&f, "bottleneck.setting"), "limits.runs");
+    assert_int_equal(reply_int(&f, "bottleneck.cap"), 2);
+    assert_true(reply_is_null(&r, "then.bottleneck"));
+    _cleanup_(reply_finish) struct reply a = get(&o, "/v1/forecast?limit=3");
+    assert_int_equal(reply_count(&a, "items"), 3);
+    assert_string_equal(reply_text(&a, "next"), "f3");
+    _cleanup_(reply_finish) struct reply b = get(&o, "/v1/forecast?cursor=f3&project=api");
+    assert_int_equal(reply_count(&b, "items"), 3);
+    ops_expect(&o, 404, "GET", "/v1/forecast?project=wbe", NULL);
+    ops_expect(&o, 400, "GET", "/v1/forecast?cursor=u3", NULL);
+    assert_string_equal(ids(&o, "/v1/forecast?until=1&cursor=f2", "items", "task"), "");
+}
+
+/* The other settings may have names that the daemon does not know. */
+TEST(a_bottleneck_may_be_an_account_that_is_only_tried) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    for (int i = 0; i < 4; i++)
+        (void)ops_add(&o, "\"project\":\"web\",\"agent\":\"claude\",");
+    _cleanup_(reply_finish) struct reply r =
+        ops_ask(&o, "POST", "/v1/whatif",
+                "{\"set\":{\"limits.runs\":\"8\",\"agents.claude.limiter\":\"tried\","
+                "\"limiters.tried.max_running\":\"1\"}}",
+                NULL);
+    if (r.status != 200)
+        fail_msg("%s", r.text);
+    assert_string_equal(reply_text(&r, "then.bottleneck.gate"), "lease:limiter:tried");
+    assert_string_equal(reply_text(&r, "then.bottleneck.setting"), "limiters.tried.max_running");
+}
+
+/* The play begins with a resume: it waits for no person but that one. */
+TEST(a_paused_queue_is_played_as_after_a_resume) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    for (int i = 0; i < 4; i++)
+        (void)ops_add(&o, "\"project\":\"web\",");
+    _cleanup_(reply_finish) struct reply r =
+        ops_ask(&o, "POST", "/v1/whatif", "{\"set\":{\"limits.runs\":\"8\"}}", NULL);
+    assert_true(reply_bool(&r, "now.paused"));
+    assert_int_equal(reply_int(&r, "now.tasks"), 4);
+    assert_int_equal(reply_int(&r, "now.others"), 0);
 }
 
 TEST(an_empty_queue_is_finished_at_once) {

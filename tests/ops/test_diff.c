@@ -110,6 +110,30 @@ TEST(one_iteration_can_be_shown_and_stat_has_no_patch) {
     assert_non_null(strstr(reply_text(&second, "error.message"), "has no iteration 2"));
 }
 
+/* A front end shows more around a change, and files that did not fit into the patch of all. */
+TEST(one_file_can_be_shown_with_more_around) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    ops_add(&o, "\"project\":\"web\",");
+    struct history h = given_repository(&o);
+    given_record(&o, NULL, h.first, h.third);
+    _cleanup_(reply_finish) struct reply none =
+        get(&o, "/v1/tasks/web-1/diff?path=new&old_path=a&context=0");
+    assert_int_equal(none.status, 200);
+    assert_int_equal(reply_count(&none, "files"), 1);
+    assert_string_equal(reply_text(&none, "files.0.old_path"), "a"); /* still a rename */
+    assert_null(strstr(reply_text(&none, "patch"), "\n "));
+    _cleanup_(reply_finish) struct reply more =
+        get(&o, "/v1/tasks/web-1/diff?path=new&old_path=a&context=1000");
+    assert_non_null(strstr(reply_text(&more, "patch"), "\n "));
+    _cleanup_(reply_finish) struct reply all = get(&o, "/v1/tasks/web-1/diff?path=*");
+    assert_int_equal(reply_count(&all, "files"), 0); /* a name, not a pattern */
+    _cleanup_(reply_finish) struct reply option =
+        get(&o, "/v1/tasks/web-1/diff?path=--output%3Devil");
+    assert_int_equal(option.status, 200);
+    assert_int_equal(reply_count(&option, "files"), 0);
+}
+
 TEST(missing_records_are_explained) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
@@ -138,6 +162,8 @@ TEST(an_invalid_request_is_refused) {
     ops_expect(&o, 400, "GET", "/v1/tasks/web-1/diff?iteration=0", NULL);
     ops_expect(&o, 400, "GET", "/v1/tasks/web-1/diff?iteration=4294967296", NULL);
     ops_expect(&o, 400, "GET", "/v1/tasks/web-1/diff?stat=much", NULL);
+    ops_expect(&o, 400, "GET", "/v1/tasks/web-1/diff?old_path=a", NULL);
+    ops_expect(&o, 400, "GET", "/v1/tasks/web-1/diff?context=1000001", NULL);
     ops_expect(&o, 404, "GET", "/v1/tasks/web-2/diff", NULL);
 }
 

@@ -76,16 +76,56 @@ TEST(a_list_is_filtered) {
     ops_refused(&o, 404, "/v1/tasks?parent=99", NULL, "there is no task '99'");
 }
 
+TEST(a_list_is_sorted_by_a_member_and_of_equal_ones_the_newest_are_first) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    assert_string_equal(ids(&o, "/v1/tasks?sort=project"), "api-4 api-3 t-7 t-5 web-2 web-1");
+    assert_string_equal(ids(&o, "/v1/tasks?sort=project&reverse=true"),
+                        "web-1 web-2 t-5 t-7 api-3 api-4");
+    assert_string_equal(ids(&o, "/v1/tasks?sort=priority&limit=1"), "t-7");
+    assert_string_equal(ids(&o, "/v1/tasks?sort=agent&limit=1"), "api-3"); /* those without last */
+    assert_string_equal(ids(&o, "/v1/tasks?sort=state&state=all&limit=2"), "t-5 api-4");
+    ops_refused(&o, 400, "/v1/tasks?sort=agent&text=a", NULL,
+                "'sort' and 'text' cannot be used together");
+    ops_refused(&o, 400, "/v1/tasks?reverse=true", NULL, "'reverse' needs 'sort'");
+    ops_refused(&o, 400, "/v1/tasks?sort=priority&cursor=s99", NULL,
+                "the last task of the page before was deleted: begin again");
+    ops_expect(&o, 400, "GET", "/v1/tasks?sort=title", NULL);
+}
+
+TEST(a_selection_has_the_ids_and_what_can_be_done_to_all_of_them) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    reply_expect(ops_ask(&o, "GET", "/v1/selection?project=api", NULL, NULL), 200,
+                 "\"ids\":[\"api-4\",\"api-3\"]");
+    struct reply r = ops_ask(&o, "GET", "/v1/selection?state=open,canceled&limit=3", NULL, NULL);
+    assert_int_equal(reply_count(&r, "ids"), 3);
+    assert_int_equal(reply_count(&r, "actions"), 0); /* of a ready, a canceled and a draft task */
+    assert_string_equal(reply_text(&r, "next"), "n4");
+    reply_finish(&r);
+    reply_expect(ops_ask(&o, "GET", "/v1/selection?state=canceled,draft", NULL, NULL), 200,
+                 "\"actions\":[\"delete\"]");
+    r = ops_ask(&o, "GET", "/v1/selection?state=open&cursor=n4", NULL, NULL);
+    assert_int_equal(reply_count(&r, "ids"), 4);
+    assert_true(reply_is_null(&r, "next"));
+    reply_finish(&r);
+    ops_expect(&o, 400, "GET", "/v1/selection?limit=10001", NULL);
+    ops_expect(&o, 404, "GET", "/v1/selection?project=nothing", NULL);
+}
+
 TEST(pages_follow_each_other_without_a_gap) {
     static const char *const lists[] = { "/v1/tasks?state=all&order=new",
-                                         "/v1/tasks?state=all&order=old", "/v1/tasks?order=queue",
+                                         "/v1/tasks?state=all&order=old",
+                                         "/v1/tasks?order=queue",
                                          "/v1/tasks?state=starting,running",
-                                         "/v1/tasks?state=ready&order=queue" };
+                                         "/v1/tasks?state=ready&order=queue",
+                                         "/v1/tasks?state=all&sort=state",
+                                         "/v1/tasks?sort=project&reverse=true" };
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     for (int i = 0; i < 23; i++)
         (void)ops_add(&o, "");
-    static const size_t wanted[] = { 23, 23, 21, 2, 21 };
+    static const size_t wanted[] = { 23, 23, 21, 2, 21, 23, 23 };
     for (size_t list = 0; list < ARRAY_SIZE(lists); list++) {
         bool seen[24] = { false };
         size_t count = 0, pages = 0;

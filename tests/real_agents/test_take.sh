@@ -22,23 +22,27 @@ printf '[projects."%s"]\ntrust_level = "trusted"\n' "$work" >>"$HOME/.codex/conf
 git init -q -b main "$work"
 git -C "$work" config user.name Test
 git -C "$work" config user.email test@localhost
-git -C "$work" commit -q --allow-empty -m begin
+: >"$work/$wait_for" # in the repository: a sandbox shows the worktree, and perhaps not what is beside it
+git -C "$work" add .
+git -C "$work" commit -q -m begin
 config "$accounts
 projects: {web: {path: '$work', workspace_mode: worktree}}"
 start
-: >"$work/$wait_for"
+
+# A server without sessions ends, and a session that is opened meanwhile is lost: this one stays.
+mux new-session -d -s keeper 'exec tail -f /dev/null'
 
 begun() { [ -n "$(tools)" ]; }
 opens() { # ID: in a terminal of its own; a file changes with each output, for `soon`
-    mux new-session -d -x 120 -y 40 "'$SLUICE' take $1; echo \"take: exit code \$?\"; exec tail -f /dev/null"
-    mux pipe-pane "cat >'$tmp/screen.bytes'"
+    mux new-session -d -s take -x 120 -y 40 "'$SLUICE' take $1; echo \"take: exit code \$?\"; exec tail -f /dev/null"
+    mux pipe-pane -t take "cat >'$tmp/screen.bytes'"
 }
 sees() {
-    mux capture-pane -p >"$tmp/out" 2>"$tmp/err" && grep -qF -e "$1" "$tmp/out"
+    mux capture-pane -t take -p >"$tmp/out" 2>"$tmp/err" && grep -qF -e "$1" "$tmp/out"
 }
 # A key that comes before the program reads is lost: type until the text is there.
 types() { # TEXT
-    mux send-keys -l "$1" && soon sees "$1" && mux send-keys Enter
+    mux send-keys -t take -l "$1" && soon sees "$1" && mux send-keys -t take Enter
 }
 was_asked() { # PYTHON
     [ "$(asked "any($1 for x in r)")" = True ]
@@ -46,9 +50,9 @@ was_asked() { # PYTHON
 
 for agent in claude codex; do
     : >"$stub/requests"
-    scenes "tool tail -f '$work/$wait_for'" 'ok The window is painted.' 'ok The roof is painted.'
+    scenes "tool tail -f $wait_for" 'ok The window is painted.' 'ok The roof is painted.'
     add --agent $agent --project web --cwd - "Paint the door, $agent."
-    soon begun
+    rule "$agent: the task works" soon begun
     # Agents write their conversations to a file a moment later.
     soon grep -rqsF "Paint the door, $agent." "$HOME/.claude/projects" "$HOME/.codex/sessions"
     opens "$id"
@@ -61,7 +65,7 @@ for agent in claude codex; do
     rule "$agent: in the worktree" sees "worktrees/$id"
     case $agent in
     claude) types /exit ;;
-    codex) mux send-keys C-d ;;
+    codex) mux send-keys -t take C-d ;;
     esac
     rule "$agent: when it has ended, the person chooses" soon sees '[d/c/H]'
     types c
@@ -71,6 +75,6 @@ for agent in claude codex; do
     rule "$agent: each run in a sandbox" boxed "$id"
     rule "$agent: the provider got everything in one conversation" \
         [ "$(asked "'Paint the door, $agent.' in r[-1]['prompt'] and 'Now the window, $agent.' in r[-1]['prompt'] and r[-1]['turns'] >= 2")" = True ]
-    mux kill-server
+    mux kill-session -t take
 done
 finish

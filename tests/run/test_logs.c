@@ -4,6 +4,7 @@
  * held back is asked by test_output.c. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/scratch.h"
@@ -105,4 +106,84 @@ FIXTURE_TEST(a_slow_writer_is_looked_at_seldom) {
     for (int i = 0; i < 100; i++)
         rest = look(rest, 100);
     assert_true(now - begin >= 100 * 50);
+}
+
+/* --- in which order both grew --------------------------------------------------------------------- */
+
+static struct shim_log both[SHIM_LOGS_MAX];
+
+static void grow(uint64_t out, uint64_t err, bool err_first) {
+    both[0].size = out;
+    both[1].size = err;
+    (void)logs_note_order(&shim, both, err_first);
+}
+
+static void expect_order(const char *expected) {
+    char text[256] = "";
+    int fd = openat(FD_FOLDER, RUN_ORDER_NAME, O_RDONLY | O_CLOEXEC);
+    assert_true(fd < 0 || read(fd, text, sizeof(text) - 1) >= 0);
+    assert_string_equal(text, expected);
+    if (fd >= 0)
+        close(fd);
+}
+
+static int set_up_order(void **state) {
+    int r = set_up(state);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r != 0 || fd < 0 || dup2(fd, FD_FOLDER) < 0)
+        return 1;
+    return fd != FD_FOLDER && close(fd) < 0;
+}
+
+static int tear_down_order(void **state) {
+    if (shim.order.fd > 0)
+        close(shim.order.fd);
+    close(FD_FOLDER);
+    return tear_down(state);
+}
+
+#define ORDER_TEST(name_) TEST_WITH(name_, set_up_order, tear_down_order)
+
+ORDER_TEST(what_never_goes_back_to_its_output_needs_no_order) {
+    grow(10, 0, false);
+    grow(20, 0, false);
+    grow(20, 5, false);
+    grow(20, 9, false);
+    expect_order("");
+}
+
+ORDER_TEST(each_way_back_to_the_output_is_a_line) {
+    grow(10, 0, false);
+    grow(10, 5, false);
+    grow(15, 5, false);
+    grow(15, 7, false);
+    grow(30, 7, false);
+    expect_order("10 5\n15 7\n");
+}
+
+/* Both have grown since it looked: inotify reports which was first. */
+ORDER_TEST(errors_that_came_first_stay_first) {
+    grow(10, 0, false);
+    grow(20, 5, true);
+    expect_order("10 5\n");
+    grow(30, 8, false);
+    grow(40, 8, false);
+    expect_order("10 5\n30 8\n");
+}
+
+ORDER_TEST(a_command_that_truncates_a_log_has_no_order_from_then_on) {
+    grow(10, 5, false);
+    grow(20, 5, false);
+    grow(0, 5, false);
+    grow(5, 9, true);
+    expect_order("10 5\n");
+}
+
+/* A command that alternates for days does not fill the disk. */
+ORDER_TEST(the_order_is_bounded) {
+    struct stat st;
+    for (uint64_t i = 1; i < 60000; i++)
+        grow(i * 1000000, i * 1000000, true);
+    assert_int_equal(fstatat(FD_FOLDER, RUN_ORDER_NAME, &st, 0), 0);
+    assert_true(st.st_size > 0 && (size_t)st.st_size <= RUN_ORDER_MAX);
 }

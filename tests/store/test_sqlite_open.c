@@ -426,6 +426,104 @@ FIXTURE_TEST(a_start_without_a_close_is_noticed) {
     assert_false(f->report.was_unclean);
 }
 
+/* --- the check of a large file -------------------------------------------------------------- */
+
+static unsigned checks;
+
+static void count_checks(void *ctx, const char *what, unsigned percent) {
+    (void)ctx;
+    checks += percent == 0 && strcmp(what, "checking") == 0;
+}
+
+/* Every file is large here. */
+static struct store *open_as_large(struct kit_file *f) {
+    struct store_options options = {
+        .url = f->path, .reserve_bytes = -1, .small_bytes = 1, .progress = count_checks
+    };
+    struct store *store = NULL;
+    assert_int_equal(store_open(&options, &store, &f->report, &f->err), 0);
+    return store;
+}
+
+/* A process opens it and is killed. */
+static void use_and_kill(struct kit_file *f) {
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)open_as_large(f);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static bool is_checked(struct kit_file *f) {
+    checks = 0;
+    struct store *store = open_as_large(f);
+    assert_true(f->report.was_unclean);
+    assert_int_equal(kit_load(store, &(struct store_reader){ 0 }).tasks, 300);
+    store_close(store);
+    return checks > 0;
+}
+
+static void spoil_voucher(struct kit_file *f, const char *word) {
+    _cleanup_(freep) char *path = path_with_suffix(f->path, "-lock");
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    assert_int_equal(file_read(path, 4096, &text, &f->err), 0);
+    char *at = strstr(strbuf_text(&text), word);
+    assert_non_null(at);
+    at[strlen(word)] = 'z';
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fputs(strbuf_text(&text), file) < 0, false);
+    assert_int_equal(fclose(file), 0);
+}
+
+FIXTURE_TEST(a_large_file_is_not_checked_after_a_kill) {
+    struct kit_file *f = *state;
+    make_store(f);
+    use_and_kill(f);
+    assert_false(is_checked(f));
+}
+
+FIXTURE_TEST(a_large_file_is_checked_after_an_end_of_the_machine) {
+    static const char *const words[] = { "boot ", "mount ", "device ", "inode ", "epoch " };
+    struct kit_file *f = *state;
+    make_store(f);
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        use_and_kill(f);
+        spoil_voucher(f, words[i]);
+        assert_true(is_checked(f));
+    }
+}
+
+FIXTURE_TEST(a_large_file_that_is_a_copy_is_checked) {
+    struct kit_file *f = *state;
+    _cleanup_(freep) char *copy = kit_path(f->folder, "copy.db");
+    make_store(f);
+    use_and_kill(f);
+    kit_copy_file(f->path, copy);
+    assert_int_equal(rename(copy, f->path), 0);
+    assert_true(is_checked(f));
+}
+
+FIXTURE_TEST(a_large_file_is_checked_after_an_error) {
+    struct kit_file *f = *state;
+    make_store(f);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct store *store = open_as_large(f);
+        (void)sqlite_fault((struct sqlite_store *)store, "read", SQLITE_IOERR_READ, &f->err);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_true(is_checked(f));
+}
+
 FIXTURE_TEST(network_file_systems_are_not_trusted) {
     static const unsigned long refused[] = { NFS_SUPER_MAGIC,  SMB2_SUPER_MAGIC, V9FS_MAGIC,
                                              FUSE_SUPER_MAGIC, CEPH_SUPER_MAGIC, 0xff534d42 };

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/id_map.h"
 #include "base/id_table.h"
+#include "base/number_map.h"
 #include "base/slab.h"
 #include "base/symbol_table.h"
 #include "base/timer_heap.h"
@@ -240,6 +241,66 @@ TEST(id_map_removal_of_an_unknown_key_changes_nothing) {
     map_test_check(t, 1);
     id_map_finish(&t->map);
     free(t);
+}
+
+/* ---- number_map ---- */
+
+#define NUMBERS 600u
+
+/* Dense at first, then with gaps, and far apart at the end. */
+static uint64_t number_at(uint32_t i) {
+    return i < 200 ? i : i < 400 ? 1000 + (uint64_t)i * 5 : UINT64_MAX - (uint64_t)i * 1000;
+}
+
+static void check_numbers(const struct number_map *map, const uint32_t *handles) {
+    uint32_t blocks = 0;
+    for (uint32_t i = 0; i < NUMBERS; i++)
+        assert_int_equal(number_map_find(map, number_at(i)), handles[i]);
+    for (uint32_t i = 0; i < NUMBERS; i++) {
+        bool first = handles[i] != 0;
+        for (uint32_t k = 0; k < i; k++)
+            first &= !handles[k] || number_at(k) / 8 != number_at(i) / 8;
+        blocks += first;
+    }
+    assert_int_equal(map->blocks.used, blocks); /* an empty block is freed */
+    assert_int_equal(map->map.count, blocks);
+}
+
+TEST(number_map_finds_what_is_in_it_and_nothing_else) {
+    struct number_map map, copy;
+    struct rng rng = { 3 };
+    uint32_t handles[NUMBERS] = { 0 }, before[NUMBERS];
+    number_map_init(&map);
+    for (int step = 0; step < 20000; step++) {
+        uint32_t i = (uint32_t)rng_below(&rng, NUMBERS);
+        if (handles[i]) {
+            number_map_remove(&map, number_at(i));
+            number_map_remove(&map, number_at(i)); /* of an unknown number: nothing */
+        } else {
+            number_map_add(&map, number_at(i), (uint32_t)step + 1);
+        }
+        handles[i] = handles[i] ? 0 : (uint32_t)step + 1;
+        if (step % 1000 == 0)
+            check_numbers(&map, handles);
+    }
+    number_map_copy(&map, &copy);
+    memcpy(before, handles, sizeof(handles));
+    for (uint32_t i = 0; i < NUMBERS; i++) {
+        number_map_remove(&map, number_at(i));
+        handles[i] = 0;
+    }
+    check_numbers(&map, handles);
+    number_map_finish(&map);
+    check_numbers(&copy, before);
+    number_map_finish(&copy);
+}
+
+TEST(number_map_that_is_zeroed_is_empty) {
+    struct number_map map = { 0 };
+    assert_int_equal(number_map_find(&map, 1), 0);
+    number_map_remove(&map, 1);
+    assert_int_equal(number_map_bytes(&map), 0);
+    number_map_finish(&map);
 }
 
 /* ---- id_table ---- */

@@ -79,6 +79,33 @@ TEST(commands_are_in_alphabetical_order) {
                      cmd[1]->words);
 }
 
+/* Each name of a list of words; `seen` counts those of each command. */
+static void count_words(const char *words, unsigned char seen[]) {
+    while (*words) {
+        char name[32];
+        int length = (int)strcspn(words, " ");
+        (void)snprintf(name, sizeof(name), "%.*s", length, words);
+        size_t at = 0;
+        while (cmd_table[at] && strcmp(cmd_table[at]->words, name) != 0)
+            at++;
+        if (!cmd_table[at])
+            fail_msg("a group of commands names '%s', which is no command", name);
+        seen[at]++;
+        words += length + (words[length] == ' ');
+    }
+}
+
+TEST(every_command_is_in_one_group) {
+    unsigned char seen[256] = { 0 };
+    for (const struct cmd_group *group = cmd_groups; group->title; group++) {
+        count_words(group->first, seen);
+        count_words(group->more, seen);
+    }
+    for (size_t i = 0; cmd_table[i]; i++)
+        if (seen[i] != 1)
+            fail_msg("'%s' is in %d groups of cmd_help.c", cmd_table[i]->words, seen[i]);
+}
+
 static void check_file(const char *format_before, const char *name, const char *after) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, SOURCE_ROOT "/%s%s%s", format_before, name, after);

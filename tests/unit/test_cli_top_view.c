@@ -106,7 +106,7 @@ TEST(the_screen_shows_runs_and_what_tasks_wait_for) {
         "▶  web-17  web      claude  9 m    112k  fix the login form\n"
         "◐  api-4   api              1 s       -  日本語 port\n"
         "\n\n\n\n"
-        "q quit  tab panes  enter why  l log  / filter  c cancel  p pause  ? help\n");
+        "q quit  ? help  tab panes  enter why  l log  / filter  t tag  s order  < > sort\n");
     top_finish(&top);
 }
 
@@ -130,7 +130,7 @@ TEST(every_symbol_of_a_state_takes_one_column) {
 
 TEST(a_wide_screen_has_more_columns) {
     struct top top;
-    begin(&top, 200, 60);
+    begin(&top, 130, 60);
     top.pane = TOP_PANE_READY;
     fill(&top, "{\"items\":[{\"id\":\"web-1\",\"project\":\"web\",\"state\":\"ready\",\"title\":"
                "\"t\",\"gate\":\"lease:runs\",\"why\":\"all 8 places are taken\"}]}");
@@ -390,7 +390,7 @@ TEST(details_show_every_gate) {
         0, NULL);
     assert_true(task && why);
     top.mode = TOP_MODE_TEXT;
-    top_details_fill(&top.text, task, why, NOW, true);
+    top_details_fill(&top.text, task, why, NOW, &(struct top_details){ .unicode = true });
     check_has(&top, "◉ web-2  ready\nt\n");
     check_has(&top, "  ✓ paused open\n");
     check_has(&top, "  ✗ lease:runs closed: all 8 places are taken (opens in 9 s)\n");
@@ -425,6 +425,329 @@ TEST(a_log_is_opened_searched_and_left) {
     assert_int_equal(top.mode, TOP_MODE_LIST);
     type(&top, "q");
     assert_int_equal(top.request, TOP_REQUEST_QUIT);
+    top_finish(&top);
+}
+
+/* --- actions --------------------------------------------------------------------------------- */
+
+#define HELD                                                                                       \
+    "{\"items\":["                                                                                 \
+    "{\"id\":\"web-1\",\"attempt\":1,\"state\":\"held\",\"hold\":\"review\",\"title\":\"parser\"," \
+    "\"actions\":[\"approve\",\"reject\",\"cancel\"],\"cost_usd\":0.25},"                          \
+    "{\"id\":\"web-2\",\"state\":\"held\",\"hold\":\"question\",\"title\":\"tests\","              \
+    "\"actions\":[\"cancel\",\"release\"],\"cost_usd\":1.5},"                                      \
+    "{\"id\":\"web-10\",\"state\":\"waiting\",\"gate\":\"dependency\",\"title\":\"ast\","          \
+    "\"actions\":[\"hold\",\"priority\",\"cancel\"],\"cost_usd\":null}]}"
+
+static void begin_held(struct top *top, unsigned width, unsigned height) {
+    begin(top, width, height);
+    top->pane = TOP_PANE_WAITING;
+    fill(top, HELD);
+}
+
+TEST(the_keys_are_those_of_the_actions_that_the_daemon_offers) {
+    struct top top;
+    begin_held(&top, 120, 12);
+    check_has(&top, "l log  a approve  x reject  c cancel  / filter");
+    top_input(&top, TOP_KEY_DOWN);
+    check_has(&top, "l log  a answer  c cancel  h release  / filter");
+    top_input(&top, TOP_KEY_DOWN);
+    check_has(&top, "l log  c cancel  h hold  + front  - back  / filter");
+    top_finish(&top);
+}
+
+TEST(approving_asks_first_and_waits_for_the_merge) {
+    struct top top;
+    begin_held(&top, 100, 12);
+    top_input(&top, 'a');
+    check_has(&top, "[y/n] approve web-1? parser\n");
+    top_input(&top, 'y');
+    assert_int_equal(top.request, TOP_REQUEST_CHANGE);
+    assert_string_equal(top.target_id, "web-1");
+    assert_string_equal(top.verb->path, "/v1/tasks/approve");
+    assert_true(top.verb->is_slow);
+    top_finish(&top);
+}
+
+TEST(a_rejection_has_a_reason_and_can_be_left) {
+    struct top top;
+    begin_held(&top, 100, 12);
+    type(&top, "xno tests");
+    check_has(&top, "reject web-1: what is wrong: no tests_\n");
+    top_input(&top, TOP_KEY_ESCAPE);
+    assert_int_equal(top.request, TOP_REQUEST_NONE);
+    type(&top, "xno tests\n");
+    assert_int_equal(top.request, TOP_REQUEST_CHANGE);
+    assert_string_equal(top.verb->path, "/v1/tasks/reject");
+    assert_string_equal(strbuf_text(&top.reply), "no tests");
+    top_finish(&top);
+}
+
+static const char asking[] =
+    "{\"id\":\"web-2\",\"question\":{\"state\":\"open\",\"question\":\"Which database?\\nIt "
+    "stays.\",\"choices\":[\"sqlite\",\"2\"],\"default\":\"sqlite\",\"deadline\":1800003600000}}";
+
+TEST(a_question_is_answered_by_the_number_or_the_text_of_a_choice) {
+    static const char *const rows[][2] = {
+        { "1", "sqlite" }, { "sqlite", "sqlite" }, { "2", "2" }, { "9", "9" }, { "mysql", "mysql" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct top top;
+        begin_held(&top, 60, 14);
+        top_input(&top, TOP_KEY_DOWN);
+        top_input(&top, 'a'); /* it offers no approval: the daemon is asked what it wants */
+        assert_int_equal(top.request, TOP_REQUEST_QUESTION);
+        assert_string_equal(top.target_id, "web-2");
+        json_auto_t *task = json_loads(asking, 0, NULL);
+        top_ask(&top, task);
+        check_has(&top, "web-2 asks\n\nWhich database?\nIt stays.\n\n   1  sqlite\n   2  2\n");
+        check_has(&top, "without an answer in 60 m: sqlite\n");
+        check_has(&top, "answer, 1 to 2: _\n");
+        type(&top, rows[i][0]);
+        type(&top, "\n");
+        assert_int_equal(top.request, TOP_REQUEST_ANSWER);
+        assert_string_equal(strbuf_text(&top.reply), rows[i][1]);
+        assert_int_equal(top.mode, TOP_MODE_LIST);
+        top_finish(&top);
+    }
+}
+
+TEST(a_task_that_wants_nothing_is_not_answered) {
+    struct top top;
+    begin_held(&top, 100, 12);
+    type(&top, "jja");
+    json_auto_t *task = json_pack("{s:s}", "id", "web-10");
+    top_ask(&top, task);
+    check_has(&top, "web-10 neither waits for review nor asks anything\n");
+    assert_int_equal(top.mode, TOP_MODE_LIST);
+    type(&top, "ka");
+    json_auto_t *question = json_loads(asking, 0, NULL);
+    top_ask(&top, question);
+    type(&top, " \n");
+    assert_int_equal(top.request, TOP_REQUEST_NONE);
+    check_has(&top, "nothing was answered\n");
+    top_finish(&top);
+}
+
+TEST(tagged_tasks_are_changed_together) {
+    struct top top;
+    begin_held(&top, 100, 12);
+    type(&top, "tjt");
+    check_has(&top, "‖* web-1 ");
+    check_has(&top, "‖  web-2 ");
+    check_has(&top, "○* web-10 ");
+    check_has(&top, "2 tagged:  a approve  x reject  c cancel");
+    type(&top, "c");
+    check_has(&top, "[y/n] cancel 2 tasks?\n");
+    type(&top, "y");
+    assert_int_equal(top.request, TOP_REQUEST_CHANGE);
+    assert_null(top.target_id);
+    assert_true(top_is_tagged(&top, "web-1") && top_is_tagged(&top, "web-10"));
+    top_input(&top, TOP_KEY_ESCAPE);
+    assert_int_equal(top_tag_count(&top), 0);
+    type(&top, "T");
+    assert_int_equal(top.request, TOP_REQUEST_TAG_ALL);
+    top_finish(&top);
+}
+
+/* --- order ----------------------------------------------------------------------------------- */
+
+static void check_order(struct top *top, const char *first, const char *second, const char *third) {
+    json_auto_t *page = json_array(), *answer = json_loads(HELD, 0, NULL);
+    const char *const want[] = { first, second, third };
+    top_page_read(page, answer, "");
+    top_pane_sort(top, TOP_PANE_WAITING, page);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(get_text(json_array_get(page, i), "id", ""), want[i]);
+}
+
+static void sort_by(struct top *top, const char *title) {
+    for (unsigned i = 0; i < TOP_COLUMNS_MAX; i++) {
+        top_input(top, '>');
+        unsigned column = top->sorts[top->pane].column;
+        if (column > 0 && strcmp(top_pane_column(top->pane, column), title) == 0)
+            return;
+    }
+    fail_msg("there is no column %s", title);
+}
+
+TEST(a_column_sorts_by_what_it_shows_and_back) {
+    struct top top;
+    begin_held(&top, 100, 12);
+    sort_by(&top, "ID");
+    check_order(&top, "web-1", "web-2", "web-10"); /* by number, not by letter */
+    type(&top, "R");
+    check_order(&top, "web-10", "web-2", "web-1");
+    sort_by(&top, "COST");
+    fill(&top, HELD);
+    check_has(&top, "COST▲");
+    check_order(&top, "web-1", "web-2", "web-10"); /* an unknown cost comes last */
+    type(&top, "R");
+    fill(&top, HELD);
+    check_has(&top, "COST▼");
+    check_order(&top, "web-2", "web-1", "web-10");
+    type(&top, "s"); /* an order of the daemon again */
+    assert_int_equal(top.sorts[top.pane].column, 0);
+    check_lacks(&top, "▼");
+    type(&top, "<");
+    assert_string_equal(top_pane_column(top.pane, top.sorts[top.pane].column), "TITLE");
+    top.pane = TOP_PANE_READY;
+    type(&top, "R");
+    check_has(&top, "the order of the queue cannot be reversed");
+    top_finish(&top);
+}
+
+/* --- money ----------------------------------------------------------------------------------- */
+
+TEST(money_is_shown_as_the_daemon_gives_it) {
+    struct top top;
+    begin_held(&top, 100, 12);
+    check_has(&top, "$0.25  parser\n");
+    check_has(&top, "$1.50  tests\n");
+    check_lacks(&top, "spent");
+    read_status(&top, "{\"version\":\"1.0\",\"budgets\":[{\"key\":\"global\",\"used\":1,"
+                      "\"usd_used\":4.2,\"usd_reserved\":0.3,\"usd_cap\":25}]}");
+    check_has(&top, "sluice 1.0  $4.20 of $25.00 + $0.30 live\n");
+    read_status(&top, "{\"version\":\"1.0\",\"budgets\":[{\"key\":\"global\",\"used\":1,"
+                      "\"usd_used\":4.2,\"usd_reserved\":0,\"usd_cap\":null}]}");
+    check_has(&top, "sluice 1.0  $4.20 spent\n");
+    top.pane = TOP_PANE_RUNNING;
+    fill(&top, RUNNING); /* no cost is known: there is no column for it */
+    check_lacks(&top, "COST");
+    top_finish(&top);
+}
+
+/* --- the wide layout ------------------------------------------------------------------------- */
+
+TEST(a_wide_screen_has_the_task_and_its_log_beside_the_list) {
+    struct top top;
+    begin_held(&top, 160, 40);
+    check_has(&top, "│"); /* the layout is known from here on */
+    assert_true(top_daemon_wants_look(&top));
+    top.why_id = xstrdup("web-1");
+    top.log_attempt = 1;
+    top_text_add(&top.why, TOP_PLAIN, 0, "finished and waits for review");
+    top_log_open(&top.log, "web-1", "out");
+    top_fit_log(&top);
+    top_log_feed(&top.log, "all green\n", 10);
+    assert_false(top_daemon_wants_look(&top));
+    check_has(&top, "│web-1  output  (following)");
+    check_has(&top, "finished and waits for review");
+    top_input(&top, TOP_KEY_DOWN);
+    assert_true(top_daemon_wants_look(&top));
+    top_input(&top, TOP_KEY_UP);
+    assert_false(top_daemon_wants_look(&top));
+    top.log_attempt = 0; /* another run has begun since */
+    assert_true(top_daemon_wants_look(&top));
+    top_input(&top, 'w');
+    check_lacks(&top, "│");
+    top_input(&top, 'w');
+    check_has(&top, "│");
+    top.width = 139;
+    check_lacks(&top, "│");
+    top.width = 160;
+    top.pane = TOP_PANE_LIMITS;
+    check_lacks(&top, "│");
+    top_finish(&top);
+}
+
+/* --- the mouse ------------------------------------------------------------------------------- */
+
+static void point(struct top *top, int key, unsigned y, unsigned x) {
+    top->mouse_y = y;
+    top->mouse_x = x;
+    top_input(top, key);
+}
+
+TEST(a_click_selects_a_row_a_pane_or_a_column) {
+    struct top top;
+    begin_held(&top, 100, 12);
+    check_has(&top, "web-10");
+    point(&top, TOP_KEY_CLICK, 6, 30);
+    assert_string_equal(get_text(top_selected(&top), "id", ""), "web-2");
+    point(&top, TOP_KEY_CLICK, 11, 0); /* the last line */
+    point(&top, TOP_KEY_CLICK, 9, 0);  /* below the last row */
+    assert_string_equal(get_text(top_selected(&top), "id", ""), "web-2");
+    point(&top, TOP_KEY_CLICK, 4, 4);
+    assert_string_equal(top_pane_column(top.pane, top.sorts[top.pane].column), "ID");
+    assert_false(top.sorts[top.pane].reverse);
+    point(&top, TOP_KEY_CLICK, 4, 4);
+    assert_true(top.sorts[top.pane].reverse);
+    point(&top, TOP_KEY_CLICK, 3, 0);
+    assert_int_equal(top.pane, TOP_PANE_RUNNING);
+    top_finish(&top);
+}
+
+TEST(the_mouse_does_not_confirm_anything) {
+    struct top top;
+    begin_held(&top, 100, 12);
+    check_has(&top, "web-10");
+    type(&top, "c");
+    point(&top, TOP_KEY_CLICK, 6, 30);
+    point(&top, TOP_KEY_WHEEL_DOWN, 6, 30);
+    assert_int_equal(top.prompt, TOP_PROMPT_SURE);
+    assert_int_equal(top.request, TOP_REQUEST_NONE);
+    top_finish(&top);
+}
+
+TEST(pasted_text_is_typed_but_never_acts) {
+    struct top top;
+    begin_held(&top, 100, 12);
+    for (const char *c = "cyq"; *c; c++) {
+        top_input(&top, *c | TOP_PASTED);
+        assert_int_equal(top.request, TOP_REQUEST_NONE);
+        assert_int_equal(top.prompt, TOP_PROMPT_NONE);
+    }
+    type(&top, "c");
+    top_input(&top, 'y' | TOP_PASTED);
+    assert_int_equal(top.prompt, TOP_PROMPT_SURE);
+    type(&top, "nx");
+    for (const char *c = "two\nlines\033"; *c; c++)
+        top_input(&top, (*c == '\n'     ? (int)TOP_KEY_ENTER
+                         : *c == '\033' ? (int)TOP_KEY_ESCAPE
+                                        : *c)
+                            | TOP_PASTED);
+    check_has(&top, "what is wrong: two lines_\n");
+    assert_int_equal(top.request, TOP_REQUEST_NONE);
+    top_finish(&top);
+}
+
+TEST(the_wheel_scrolls_what_is_below_it) {
+    struct top top;
+    begin_held(&top, 160, 30);
+    check_has(&top, "web-10");
+    top_log_open(&top.log, "web-1", "out");
+    top_fit_log(&top);
+    for (int i = 0; i < 100; i++)
+        top_log_feed(&top.log, "line\n", 5);
+    for (int i = 0; i < 60; i++)
+        top_text_add(&top.why, TOP_PLAIN, 0, "gate %d", i);
+    size_t end = top.log.top;
+    point(&top, TOP_KEY_WHEEL_UP, 10, 120);
+    assert_int_equal(top.log.top, end - 3);
+    point(&top, TOP_KEY_WHEEL_DOWN, 25, 10);
+    assert_int_equal(top.why.top, 3);
+    check_lacks(&top, "gate 2\n");
+    top_finish(&top);
+}
+
+TEST(scrolling_a_list_keeps_the_selection_in_sight) {
+    struct top top;
+    _cleanup_(strbuf_finish) struct strbuf items = STRBUF_INIT;
+    begin(&top, 80, 16); /* ten rows */
+    for (int i = 1; i <= 100; i++)
+        strbuf_printf(&items, "%s{\"id\":\"w-%d\",\"state\":\"running\"}", i > 1 ? "," : "", i);
+    _cleanup_(freep) char *json = xasprintf("{\"items\":[%s]}", strbuf_text(&items));
+    fill(&top, json);
+    check_has(&top, "w-10");
+    point(&top, TOP_KEY_WHEEL_DOWN, 8, 10);
+    assert_string_equal(get_text(top_selected(&top), "id", ""), "w-4");
+    check_lacks(&top, "w-3 ");
+    for (int i = 0; i < 100; i++)
+        point(&top, TOP_KEY_WHEEL_DOWN, 8, 10);
+    check_has(&top, "w-100");
+    point(&top, TOP_KEY_WHEEL_UP, 8, 10);
+    assert_string_equal(get_text(top_selected(&top), "id", ""), "w-91");
     top_finish(&top);
 }
 

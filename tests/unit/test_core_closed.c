@@ -127,6 +127,25 @@ TEST(a_late_or_lower_report_changes_nothing) {
     core_free(core);
 }
 
+TEST(an_earlier_end_corrects_a_guess_and_the_use_does_not_sink) {
+    struct core *core = core_with_an_account(20, -1);
+    struct fact fact = { .kind = FACT_LIMITER_USED };
+    struct limiter_view view;
+    assert_int_equal(report_use(core, QUOTA_FIVE_HOUR, 850, WINDOW_END), 0);
+    fact.used.limiter = LIMITER;
+    fact.used.window = QUOTA_FIVE_HOUR;
+    fact.used.quota = (struct quota){ 400, WINDOW_END - HOURS(1) };
+    assert_int_equal(core_apply(core, &fact, NULL), 1);
+    fact.used.corrects = true;
+    assert_int_equal(core_apply(core, &fact, NULL), 0);
+    assert_true(core_limiter(core, fact.used.limiter, &view));
+    assert_int_equal(view.reserved_until, WINDOW_END - HOURS(1));
+    assert_int_equal(view.windows[QUOTA_FIVE_HOUR].quota.used_milli, 850);
+    fact.used.quota.resets_at = NOW;
+    assert_int_equal(core_apply(core, &fact, NULL), 1); /* it has ended */
+    core_free(core);
+}
+
 TEST(each_window_may_have_its_own_reserve) {
     struct core *core = core_with_an_account(20, 0);
     add_task(core, 1);
@@ -258,7 +277,7 @@ TEST(a_probe_that_does_not_say_yes_in_time_fails_its_task) {
     assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_UNANSWERED, .task = 1 }), 0);
     assert_true(core_task(core, 1, &t));
     assert_int_equal(t.state, TASK_FAILED);
-    assert_int_equal(t.reason, REASON_UNANSWERED);
+    assert_int_equal(t.reason, REASON_GATE_TIMEOUT);
     apply_fact(core, (struct fact){ .kind = FACT_RETRY, .task = 1 });
     assert_int_equal(starts(core), 0); /* its gate is still closed */
     spec = row(2, TASK_WAITING);

@@ -145,7 +145,7 @@ TEST(what_runs_already_ends_a_mean_after_its_start) {
     core_free(core);
 }
 
-TEST(ends_are_reported_in_their_order_if_they_are_wanted) {
+TEST(ends_are_reported_in_their_order) {
     struct core *core = core_with(2);
     struct task_spec early = task(1, FIX);
     early.state = TASK_RUNNING;
@@ -154,16 +154,62 @@ TEST(ends_are_reported_in_their_order_if_they_are_wanted) {
     add(core, early);
     add(core, task(2, PLAN));
     add(core, task(3, FIX));
-    struct forecast f = run_with(core, (struct forecast_options){ .wants_ends = true });
+    struct forecast f = run_with(core, (struct forecast_options){ 0 });
     static const time_ms ends[] = { MINUTES(3), MINUTES(6), MINUTES(13) };
     assert_int_equal(f.end_count, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(f.ends[i].at, NOW + ends[i]);
         assert_int_equal(f.ends[i].project, WEB);
     }
+    assert_int_equal(f.live_count, 1);
+    assert_int_equal(f.live[0].end, NOW + MINUTES(6));
+    assert_int_equal(f.entries[1].end, NOW + MINUTES(13));
     forecast_finish(&f);
-    f = run_with(core, (struct forecast_options){ 0 });
-    assert_int_equal(f.end_count, 0);
+    core_free(core);
+}
+
+TEST(the_bottleneck_is_where_tasks_wait_longest) {
+    struct core *core = core_with(1);
+    for (task_id id = 1; id <= 3; id++)
+        add(core, task(id, FIX));
+    struct forecast f = run_with(core, (struct forecast_options){ 0 });
+    assert_string_equal(f.bottleneck.code, "lease:runs");
+    assert_int_equal(f.bottleneck.span, MINUTES(20)); /* the third one starts then */
+    assert_int_equal(f.bottleneck.tasks, 2);
+    assert_int_equal(f.bottleneck.gate.cap, 1);
+    forecast_finish(&f);
+    core_free(core);
+}
+
+TEST(without_a_wait_there_is_no_bottleneck) {
+    struct core *core = core_with(8);
+    add(core, task(1, FIX));
+    struct task_spec held = task(2, FIX);
+    held.state = TASK_HELD;
+    held.hold = HOLD_PERSON;
+    add(core, held);
+    struct forecast f = run_with(core, (struct forecast_options){ 0 });
+    assert_null(f.bottleneck.code);
+    assert_true(f.complete);
+    assert_int_equal(f.others, 1);
+    assert_int_equal(f.later, 0);
+    forecast_finish(&f);
+    core_free(core);
+}
+
+TEST(what_a_short_forecast_does_not_reach_waits_for_no_person) {
+    struct core *core = core_with(1);
+    for (task_id id = 1; id <= 20; id++)
+        add(core, task(id, FIX));
+    struct task_spec held = task(21, FIX);
+    held.state = TASK_HELD;
+    held.hold = HOLD_PERSON;
+    add(core, held);
+    struct forecast f = run_with(core, (struct forecast_options){ .max_steps = 40 });
+    assert_false(f.complete);
+    assert_int_equal(f.others, 1);
+    assert_int_equal(f.later + f.end_count, 20);
+    assert_true(f.later > 0);
     forecast_finish(&f);
     core_free(core);
 }

@@ -4,12 +4,15 @@
 //   const page = await open(world, '#/now')        a page whose errors fail the test that runs; check() closes it
 //   report('what', 'value')                        a line of the table at the end
 //
+// SLUICE_TEST_BROWSER=firefox: the same tests in the Firefox of the system, over WebDriver BiDi. What cannot be tested there
+// is in notInFirefox.
+//
 // A closed page is reset and used again: a new one takes three times as long.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
+import playwright from 'playwright-core';
 import { patience } from './patience.mjs';
 
 export const here = path.dirname(fileURLToPath(import.meta.url));
@@ -22,13 +25,36 @@ let opened = null; // pages of the current test
 const idle = [];
 const table = [];
 
+export const inFirefox = process.env.SLUICE_TEST_BROWSER === 'firefox';
+
+const notInFirefox = [
+    [/^it looks as it did/, 'tests/web/looks.txt has the sizes of Chromium'],
+    [/^colours follow the system/, 'WebDriver BiDi cannot emulate a dark system'],
+];
+
+// Which programs to look for, and what their driver needs.
+const driver = inFirefox
+    ? {
+          type: playwright._bidiFirefox,
+          files: [process.env.FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox'],
+          // What the driver sets for each page in Chromium: less motion, and scrollbars without width.
+          options: {
+              firefoxUserPrefs: { 'ui.prefersReducedMotion': 1, 'ui.useOverlayScrollbars': 1 },
+          },
+      }
+    : {
+          type: playwright.chromium,
+          files: [
+              process.env.CHROMIUM,
+              '/usr/bin/chromium',
+              '/usr/bin/chromium-browser',
+              '/usr/bin/google-chrome',
+          ],
+          // No sandbox: the pages are trusted, and a sandbox needs namespaces or a helper that not every machine has.
+          options: { args: ['--no-sandbox', '--disable-dev-shm-usage'] },
+      };
+
 export async function browse() {
-    const found = [
-        process.env.CHROMIUM,
-        '/usr/bin/chromium',
-        '/usr/bin/chromium-browser',
-        '/usr/bin/google-chrome',
-    ].find((file) => file && fs.existsSync(file));
     // Its user data is in its profile, which scripts/test-web removes.
     const {
         DBUS_SESSION_BUS_ADDRESS: _,
@@ -37,15 +63,14 @@ export async function browse() {
         XDG_DATA_HOME: _d,
         ...env
     } = process.env;
-    browser = await chromium.launch({
-        executablePath: found,
+    browser = await driver.type.launch({
+        ...driver.options,
+        executablePath: driver.files.find((file) => file && fs.existsSync(file)),
         timeout: patience,
-        env: { ...env, HOME: os.tmpdir() },
+        env: { ...env, HOME: os.tmpdir(), TZ: 'UTC' },
         handleSIGINT: false,
         handleSIGTERM: false,
         handleSIGHUP: false,
-        // No sandbox: the pages are trusted, and a sandbox needs namespaces or a helper that not every machine has.
-        args: ['--no-sandbox', '--disable-dev-shm-usage'],
     });
     const page = await newPage();
     if (
@@ -73,6 +98,11 @@ export const chosen = (name) => only.length === 0 || only.some((word) => name.in
 export async function check(name, test) {
     if (!chosen(name)) return;
     number++;
+    const reason = inFirefox && notInFirefox.find(([pattern]) => pattern.test(name))?.[1];
+    if (reason) {
+        console.log(`ok ${number} - ${name} # SKIP ${reason}`);
+        return;
+    }
     problems = [];
     opened = new Set();
     const began = Date.now();
@@ -114,11 +144,12 @@ export function finish() {
     return failed === 0 ? 0 : 1;
 }
 
-async function newPage(ahead) {
+async function newPage(ahead, touch) {
     const context = await browser.newContext({
         reducedMotion: 'reduce',
         timezoneId: 'UTC',
         locale: 'en-US',
+        hasTouch: !!touch,
     });
     // The clock of this browser is ahead by this many ms.
     if (ahead)
@@ -153,10 +184,10 @@ async function newPage(ahead) {
 export async function open(
     world,
     hash = '#/now',
-    { width = 1280, height = 800, dark = false, ahead = 0, fresh = false } = {},
+    { width = 1280, height = 800, dark = false, ahead = 0, fresh = false, touch = false } = {},
 ) {
-    const page = (!ahead && !fresh && idle.pop()) || (await newPage(ahead));
-    page.again = !ahead && !fresh;
+    const page = (!ahead && !fresh && !touch && idle.pop()) || (await newPage(ahead, touch));
+    page.again = !ahead && !fresh && !touch;
     opened?.add(page);
     await screen(page, { width, height, dark });
     await page.goto(world.url + hash);

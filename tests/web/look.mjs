@@ -32,8 +32,11 @@ export const PARTS = [
     ['.headline', 'x'],
     ['.headline span', 'say'],
     ['.headline b', 'paint'],
-    ['.alert', 'x'],
-    ['.alert .button', 'say'],
+    ['.needs-rows > li', 'x'],
+    ['.needs-kind', 'paint'],
+    ['.needs-text', 'paint'],
+    ['.needs-act button', 'paint'],
+    ['.needs-act .button', 'say'],
     ['.columns', 'x'],
     ['.columns > .main', 'x'],
     ['.columns > .side', 'x'],
@@ -238,7 +241,12 @@ export function look({ parts, within }) {
     // The visible area: the intersection with all ancestors that clip or scroll.
     const seen = (el, rect) => {
         let { left, right, top, bottom } = rect ?? box(el);
-        for (let at = el.parentElement; at && at !== document.body; at = at.parentElement) {
+        // A text is clipped by its own element, too.
+        for (
+            let at = rect ? el : el.parentElement;
+            at && at !== document.body;
+            at = at.parentElement
+        ) {
             const s = style(at);
             if (s.overflowX === 'visible' && s.overflowY === 'visible') continue;
             const b = box(at);

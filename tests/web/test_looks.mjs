@@ -21,7 +21,7 @@ export const views = (night) => ({
         '.rows.running .said',
         '.rows.next li',
         '.rows.gates li',
-        '.alert',
+        '.needs-rows .is-blocking',
         '.limiter.backoff .under',
     ],
     board: [

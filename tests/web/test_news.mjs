@@ -153,8 +153,8 @@ export async function news() {
                 await world.state(id, 'held');
                 const page = await open(world);
                 await page
-                    .locator('.alert', { hasText: id })
-                    .getByRole('link', { name: 'Raise its budget' })
+                    .locator('.needs-rows > li.is-budget', { hasText: id })
+                    .getByRole('link', { name: 'Open' })
                     .click();
                 await page.locator('.is-held .why-first').waitFor();
                 ok(

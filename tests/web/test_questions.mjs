@@ -44,7 +44,7 @@ export async function questions() {
                     await page.evaluate(
                         () => document.querySelector('.view.now section').ariaLabel,
                     ),
-                    'Questions',
+                    'Needs you',
                     'the first section',
                 );
                 await until(

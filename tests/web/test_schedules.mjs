@@ -66,8 +66,8 @@ export async function schedules() {
                 await row(page, 'broken').locator('.problem').getByText('nowhere').waitFor();
                 await to(page, '#/now');
                 await page
-                    .locator('.alert', { hasText: 'broken' })
-                    .getByRole('link', { name: 'Look' })
+                    .locator('.needs-rows > li', { hasText: 'broken' })
+                    .getByRole('link', { name: 'Open' })
                     .click();
                 await page.locator('.schedules h1', { hasText: 'broken' }).waitFor();
                 const skipped = page.locator('.past li', {

@@ -17,7 +17,8 @@ export async function served(world) {
             const link = linkTo();
             const first = await open(own, link);
             await first.locator('.headline').waitFor();
-            ok(!first.url().includes('#t='), 'the code is out of the address');
+            const address = await first.evaluate(() => location.href);
+            ok(!address.includes('#t='), 'the code is out of the address');
             await first.reload();
             await first.locator('.headline').waitFor();
             await first.locator('.connected.live').waitFor();
@@ -32,7 +33,8 @@ export async function served(world) {
             ok(fs.existsSync(file), 'the file is there');
             const first = await open(own, `file://${file}`);
             await first.locator('.headline').waitFor();
-            ok(!first.url().includes('#t='), 'the code is out of the address');
+            const address = await first.evaluate(() => location.href);
+            ok(!address.includes('#t='), 'the code is out of the address');
             equal(
                 await first.getByRole('button', { name: 'Add task' }).count(),
                 1,

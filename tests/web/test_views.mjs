@@ -160,7 +160,10 @@ export async function views(world, night) {
                 .or(page.getByText('which is'))
                 .first()
                 .waitFor();
-            ok((await text(page, '.alerts')).includes(night.broken), 'the failed task is an alert');
+            ok(
+                (await text(page, '.needs')).includes(night.broken),
+                'the failed task needs a person',
+            );
             ok(
                 (await text(page, '.limiter.backoff')).includes('opens in'),
                 'the rate limit counts down',
@@ -284,7 +287,7 @@ export async function views(world, night) {
             '/v1/runs',
             async () => {
                 await page.locator('.timeline-box canvas').waitFor();
-                await page.getByText('as a table').click();
+                await page.getByRole('button', { name: 'as a table' }).click();
                 await page.locator('.table tr', { hasText: night.broken }).first().waitFor();
             },
         ],
@@ -292,9 +295,9 @@ export async function views(world, night) {
             '/v1/usage',
             async () => {
                 await page.locator('.uplot canvas').waitFor();
-                await page.locator('.table tr', { hasText: 'web' }).waitFor();
+                await page.locator('.table tr', { hasText: 'web' }).first().waitFor();
                 ok(/\$\d/.test(await text(page, '.sums')), 'money');
-                ok((await text(page, '.sums')).includes('did not say'), 'unknown cost is said');
+                ok((await text(page, '.sums')).includes('did not report'), 'unknown cost is said');
             },
         ],
         share: [

@@ -32,6 +32,8 @@ void limiter_was_used(struct books *b, const struct fact *fact) {
         *quota = fact->used.quota; /* a new window */
     else if (fact->used.quota.used_milli > quota->used_milli)
         quota->used_milli = fact->used.quota.used_milli;
+    if (fact->used.quota.resets_at < quota->resets_at - MINUTES(5))
+        quota->resets_at = fact->used.quota.resets_at; /* taken only if it corrects a guess */
 }
 
 void agent_cleared(struct books *b, unsigned a) {

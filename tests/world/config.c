@@ -158,7 +158,7 @@ static void change_hours(struct world *w) {
     apply_fact(w, fact);
 }
 
-/* What a provider reports: rising use, a late report, the next window. */
+/* What a provider reports: rising use, a late report, the next window, the end of a window that was guessed. */
 static void report_use(struct world *w) {
     struct fact fact = { .kind = FACT_LIMITER_USED };
     if (w->limiters == 0)
@@ -167,6 +167,7 @@ static void report_use(struct world *w) {
     fact.used.window = (enum quota_window)rng_below(&w->rng, QUOTA_WINDOW_MAX);
     fact.used.quota.used_milli = (int32_t)rng_between(&w->rng, 0, 1100);
     fact.used.quota.resets_at = w->now + world_span(w, 0, HOURS(2)) - MINUTES(5);
+    fact.used.corrects = world_chance(w, 30);
     apply_fact(w, fact);
 }
 

@@ -4,8 +4,9 @@ import { get, post, scope, words } from './api';
 import { readStatus, wantStatus } from './live';
 import { ask } from './parts/dialog';
 import { say } from './parts/toast';
+import type { Undo } from './parts/toast';
 import { visible } from './text';
-import type { Changed, ChangedTask, Task } from './types';
+import type { AttentionDismiss, Changed, ChangedTask, RaisedBudget, Task } from './types';
 
 export interface Action {
     name: string;
@@ -80,14 +81,66 @@ async function askRule(id: string): Promise<string | null> {
     const denied = (await get<Task>(`/v1/tasks/${encodeURIComponent(id)}`)).denied;
     if (!denied?.allow) throw new Error(`${id} is not held because of a denied tool any more`);
     const text = `${denied.agent} may use ${denied.allow} in this task from now on, and goes on in the same session.`;
-    return (await ask(`Allow ${id}?`, visible(text), 'Allow')) === null ? null : denied.allow;
+    return (await ask(`Allow ${id}?`, visible(text), 'Allow', null, true)) === null
+        ? null
+        : denied.allow;
 }
 
-export async function act(action: Action, ids: string[]): Promise<boolean> {
+/** The most tasks that one request takes. */
+const AT_ONCE = 10000;
+
+async function send(op: string, body: Record<string, unknown>, ids: string[]): Promise<Changed> {
+    const all: Changed = { tasks: [] };
+    for (let at = 0; at < ids.length; at += AT_ONCE) {
+        const got = await post<Changed>(`/v1/tasks/${op}`, {
+            ...body,
+            tasks: ids.slice(at, at + AT_ONCE),
+        });
+        all.tasks.push(...got.tasks);
+        for (const fn of changeListeners) fn(got.tasks);
+    }
+    wantStatus();
+    return all;
+}
+
+const INVERSE: Record<string, string> = { hold: 'release', release: 'hold' };
+
+/** One step back, where the daemon has an inverse: tasks are held or released again, or get the priority that they had. */
+function undoOf(action: Action, got: Changed, before: Task[]): Undo | undefined {
+    const ids = got.tasks.filter((task) => !task.already).map((task) => task.id);
+    const inverse = INVERSE[action.name];
+    const known = before.filter((task) => ids.includes(task.id));
+    if (ids.length === 0 || (!inverse && action.name !== 'priority')) return undefined;
+    if (!inverse && known.length < ids.length) return undefined;
+    return async () => {
+        try {
+            if (inverse) await send(inverse, {}, ids);
+            else
+                for (const priority of new Set(known.map((task) => task.priority)))
+                    await send(
+                        'priority',
+                        { priority },
+                        known.filter((task) => task.priority === priority).map(({ id }) => id),
+                    );
+            say(`${ids.length === 1 ? ids[0] : `${ids.length} tasks`}: as before`);
+        } catch (error) {
+            say(words(error), true);
+        }
+    };
+}
+
+/** `before`: the tasks as they are, as far as they are known. `given`: what a person has written already; then nothing is asked. */
+export async function act(
+    action: Action,
+    ids: string[],
+    before: Task[] = [],
+    given?: string,
+): Promise<boolean> {
     if (ids.length === 0) return false;
     const what = ids.length === 1 ? ids[0] : `${ids.length} tasks`;
-    const body: Record<string, unknown> = { tasks: ids, ...action.body };
-    if (action.confirm) {
+    const body: Record<string, unknown> = { ...action.body };
+    if (given) body.reason = given;
+    if (action.confirm && given === undefined) {
         const answer = await ask(
             `${action.label} ${what}?`,
             action.confirm,
@@ -103,9 +156,7 @@ export async function act(action: Action, ids: string[]): Promise<boolean> {
             if (rule === null) return false;
             body.allow = [rule];
         }
-        const got = await post<Changed>(`/v1/tasks/${action.op ?? action.name}`, body);
-        for (const fn of changeListeners) fn(got.tasks);
-        wantStatus();
+        const got = await send(action.op ?? action.name, body, ids);
         const already = got.tasks.every((task) => task.already);
         const running =
             action.name === 'cancel' &&
@@ -114,6 +165,8 @@ export async function act(action: Action, ids: string[]): Promise<boolean> {
             running
                 ? `${what}: told to stop`
                 : `${what}: ${action.done}${already ? ' already' : ''}`,
+            false,
+            undoOf(action, got, before),
         );
         return true;
     } catch (error) {
@@ -126,18 +179,68 @@ export async function pause(on: boolean, project?: string): Promise<void> {
     try {
         await post(on ? '/v1/pause' : '/v1/resume', project ? { project } : {});
         await readStatus();
-        say(`${project ?? 'everything'}: ${on ? 'paused; what runs goes on' : 'goes on'}`);
+        say(
+            `${project ?? 'everything'}: ${on ? 'paused; what runs goes on' : 'goes on'}`,
+            false,
+            () => pause(!on, project),
+        );
     } catch (error) {
         say(words(error), true);
     }
 }
 
-export async function clearLimiter(name: string): Promise<void> {
+/** Sends a request and says what came of it. */
+async function notify(send: () => Promise<unknown>, text: string, undo?: Undo): Promise<boolean> {
     try {
-        await post(`/v1/limiters/${encodeURIComponent(name)}/clear`);
+        await send();
         await readStatus();
-        say(`account ${name}: open again`);
+        say(text, false, undo);
+        return true;
     } catch (error) {
         say(words(error), true);
+        return false;
     }
+}
+
+export const clearLimiter = (name: string): Promise<boolean> =>
+    notify(
+        () => post(`/v1/limiters/${encodeURIComponent(name)}/clear`),
+        `account ${name}: open again`,
+    );
+
+export const clearAgent = (name: string): Promise<boolean> =>
+    notify(() => post(`/v1/agents/${encodeURIComponent(name)}/clear`), `agent ${name}: open again`);
+
+/** A failure that needs no one to act; it can be taken back. */
+export function dismiss(ids: string[], dismissed = true): Promise<boolean> {
+    const what = ids.length === 1 ? ids[0] : `${ids.length} tasks`;
+    return notify(
+        () => post<AttentionDismiss>('/v1/attention/dismiss', { tasks: ids, dismissed }),
+        `${what}: ${dismissed ? 'dismissed' : 'listed again'}`,
+        dismissed ? () => dismiss(ids, false) : undefined,
+    );
+}
+
+export const pick = (task: string, candidate: string): Promise<boolean> =>
+    notify(
+        () => post(`/v1/tasks/${encodeURIComponent(task)}/pick`, { candidate }),
+        `${candidate}: picked`,
+    );
+
+/** What the daemon has proposed: of a task, or (`task` null) a setting. */
+export function raise(task: string | null, to: RaisedBudget): Promise<boolean> {
+    if (task === null)
+        return notify(
+            () => post('/v1/config', { set: { [to.setting ?? '']: to.value } }),
+            `${to.setting}: raised`,
+        );
+    const amounts = Object.fromEntries(
+        (['tokens', 'usd', 'run_tokens', 'run_usd'] as const)
+            .filter((name) => to[name] !== null)
+            .map((name) => [name, to[name]]),
+    );
+    return notify(
+        () => post(`/v1/tasks/${encodeURIComponent(task)}/budget`, amounts),
+        `${task}: its budget is raised`,
+    );
 }

@@ -3,10 +3,12 @@ import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { pause } from './actions';
 import { access, lockedBecause, scope } from './api';
+import { attentionCount } from './attention';
 import { addShown, helpShown, keys, VIEWS } from './keys';
 import { connection, lostSince, now, status } from './live';
 import { Dialog, Questions } from './parts/dialog';
 import { Toasts } from './parts/toast';
+import { ZoneChoice } from './parts/zone';
 import { href, route } from './route';
 import { clock, line } from './text';
 import { nextTheme, theme } from './theme';
@@ -29,15 +31,15 @@ const ready: Record<string, ComponentType> = { now: Now };
 
 function View() {
     const name = route.value.view;
-    const questions = status.value?.questions ?? 0;
+    const needs = attentionCount();
     const [, arrived] = useState(0);
     useEffect(() => {
         const shown =
             name === 'task'
                 ? route.value.id
                 : (VIEWS.find((view) => view.name === name)?.label ?? 'Sluice');
-        document.title = `${questions ? `(${questions}) ` : ''}${line(shown)} · Sluice`;
-    }, [name, route.value.id, questions]);
+        document.title = `${needs ? `(${needs}) ` : ''}${line(shown)} · Sluice`;
+    }, [name, route.value.id, needs]);
     useEffect(() => {
         const load = LAZY[name];
         if (ready[name] || !load) return;
@@ -87,8 +89,8 @@ function Nav() {
     // On a phone the views are one line that scrolls.
     useEffect(() => {
         const current = nav.current?.querySelector('[aria-current]');
-        current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-    }, [here]);
+        current?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    }, [here, counts.now, counts.board]);
     return (
         <nav ref={nav} aria-label="Views">
             {VIEWS.map((view) => (
@@ -151,6 +153,7 @@ function Top() {
             </a>
             <Nav />
             <div class="foot">
+                <ZoneChoice />
                 <Connected />
                 <div class="tools">
                     <button
@@ -197,14 +200,22 @@ function Top() {
 }
 
 const HELP: [string, string][] = [
-    ['j k', 'next, previous task'],
+    ['j k', 'next, previous row of any list'],
+    ['1 2 3', 'the buttons of the current item (Needs you)'],
     ['h l', 'column to the left, to the right'],
     ['Enter', 'open the task'],
     ['Esc', 'back'],
     ['/', 'search'],
     ['a', 'add a task'],
     ['x', 'choose a task (board)'],
+    ['u', 'undo the last step'],
     ['f', 'follow the log (task)'],
+    ['w', 'wrap long lines of the log (task)'],
+    ['/ n N', 'search the log, next and previous hit (task)'],
+    ['j k J K', 'next and previous line, change (review)'],
+    ['] [', 'next, previous file (review)'],
+    ['c e z', 'comment, more around, fold the file (review)'],
+    ['A R T', 'approve, reject, take over (review)'],
     ...VIEWS.map((view): [string, string] => [`g ${view.key}`, view.label]),
     ['?', 'these keys'],
 ];

@@ -10,7 +10,8 @@ const FETCH_MAX = 24; // single tasks read for one batch of events; above that t
 
 export interface Wanted {
     states: State[];
-    order: 'new' | 'queue';
+    /** `sorted`: the query has `sort`. */
+    order: 'new' | 'queue' | 'sorted';
     query: Query;
     /** What titles and ids must contain. */
     text: string;
@@ -46,7 +47,7 @@ export class Feed {
         return {
             ...query,
             state: states.join(','),
-            order,
+            order: order === 'sorted' ? undefined : order,
             limit,
             cursor,
             text: text && searches !== false ? text : undefined,
@@ -132,7 +133,7 @@ export class Feed {
             const fresh = new Set(items.map((task) => task.id));
             const last = items[items.length - 1];
             const behind =
-                answer.next === null || this.wanted.order === 'queue' || !last
+                answer.next === null || this.wanted.order !== 'new' || !last
                     ? []
                     : this.items.filter(
                           (task) => !fresh.has(task.id) && numberOf(task.id) < numberOf(last.id),
@@ -165,7 +166,7 @@ export class Feed {
             this.items[at] = task;
             return;
         }
-        if (this.wanted.order === 'queue') return;
+        if (this.wanted.order !== 'new') return;
         const number = numberOf(task.id);
         let low = 0;
         let high = this.items.length;
@@ -204,7 +205,7 @@ export class Feed {
                 }
                 wanted.delete(event.task);
             } else if (
-                this.wanted.order !== 'queue' &&
+                this.wanted.order === 'new' &&
                 (to || this.known.has(event.task) || event.kind === 'task.added')
             ) {
                 wanted.add(event.task);

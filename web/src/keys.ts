@@ -2,6 +2,7 @@
 // writes, or together with Ctrl, Alt or Meta: those belong to the browser.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { undoLast } from './parts/toast';
 import { go } from './route';
 
 export const helpShown = signal(false);
@@ -40,6 +41,31 @@ function writing(target: EventTarget | null): boolean {
     );
 }
 
+/* Rows of any list; a view with keys of its own has taken j and k before. */
+const ROWS =
+    '[data-row], .rows > li, .schedule-rows > li, .history > li, .event, tbody > tr, .coming > li, .past > li';
+const TARGET = 'a[href], button:not(:disabled), summary';
+
+/** The next row gets the focus, or its link, so that Enter opens it. */
+function moveBy(step: number): boolean {
+    const rows = [...document.querySelectorAll<HTMLElement>(`main :is(${ROWS})`)].filter(
+        (row) => row.offsetParent !== null,
+    );
+    const active = document.activeElement;
+    let at = rows.findIndex((row) => row === active || row.contains(active));
+    // The current row of a list may be marked without having the focus.
+    if (at < 0) at = rows.findIndex((row) => row.classList.contains('here'));
+    const row = rows[at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + step))];
+    if (!row) return false;
+    const target = row.hasAttribute('tabindex')
+        ? row
+        : (row.querySelector<HTMLElement>(TARGET) ?? row);
+    if (target === row && !row.hasAttribute('tabindex')) row.tabIndex = -1;
+    target.focus({ preventScroll: true });
+    row.scrollIntoView({ block: 'nearest' });
+    return true;
+}
+
 export function keys(): () => void {
     const down = (event: KeyboardEvent) => {
         if (
@@ -59,6 +85,10 @@ export function keys(): () => void {
             go(view.name);
         } else if (own.some((handler) => handler(event.key, event))) {
             leader = 0;
+        } else if (event.key === 'j' || event.key === 'k') {
+            if (!moveBy(event.key === 'j' ? 1 : -1)) return;
+        } else if (event.key === 'u') {
+            if (!undoLast()) return;
         } else if (event.key === 'g') {
             leader = Date.now();
         } else if (event.key === '?') {

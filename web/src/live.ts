@@ -8,6 +8,7 @@ import { effect, signal } from '@preact/signals';
 import { access, get, open } from './api';
 import { readEvents } from './events';
 import type { Event, Status } from './types';
+import { systemZone } from './zone';
 
 export type Connection = 'connecting' | 'live' | 'lost';
 
@@ -91,6 +92,7 @@ export async function readStatus(): Promise<void> {
         const before = status.value;
         setClock(next);
         status.value = next;
+        systemZone.value = next.timezone;
         if (before && before.pid !== next.pid) epoch.value++;
     } catch {
         // The stream says that the connection is lost; the last state stays on the page.
@@ -176,6 +178,12 @@ function end(): void {
 }
 
 let hidden: number | undefined;
+let isWanted = (): boolean => false;
+
+/** A page that is hidden keeps its connection as long as this is so. */
+export function keepWhile(wanted: () => boolean): void {
+    isWanted = wanted;
+}
 
 export function live(): void {
     effect(() => {
@@ -185,7 +193,9 @@ export function live(): void {
     document.addEventListener('visibilitychange', () => {
         clearTimeout(hidden);
         if (document.hidden) {
-            hidden = window.setTimeout(end, HIDDEN_MS);
+            hidden = window.setTimeout(() => {
+                if (!isWanted()) end();
+            }, HIDDEN_MS);
         } else if (access.value === 'open') {
             now.value = daemonNow();
             if (stop) void readStatus();

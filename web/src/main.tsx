@@ -3,6 +3,7 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { access, enter } from './api';
 import { App } from './app';
+import { badging } from './badge';
 import { live, status } from './live';
 import { route, routing } from './route';
 import { theming } from './theme';
@@ -17,6 +18,7 @@ addEventListener('hashchange', (event) => {
 });
 routing();
 live();
+badging();
 // First what has to be waited for, then what is drawn meanwhile.
 void enter().then(() => {
     if (access.value === 'open' && route.value.view === 'now') askEarly();

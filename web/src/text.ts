@@ -1,6 +1,10 @@
 // text.ts: foreign text and numbers, for eyes. Titles, logs and messages are written by agents: what would
 // steer a terminal, or turn the order of the letters around, becomes a visible sign.
 
+import { dayOf, knows, sameDay, timeOf, zone as chosenZone } from './zone';
+
+export { knows as knowsZone };
+
 // Controls but tab and newline, C1, marks and overrides of direction, separators, zero width, tags.
 const UNSEEN =
     // eslint-disable-next-line no-control-regex
@@ -48,9 +52,16 @@ export function short(n: number | null | undefined): string {
     return String(Math.round(n * 100) / 100);
 }
 
+/** Cents; small amounts with up to four digits: $76.28, $0.0123, < $0.0001. */
 export function money(usd: number | null | undefined): string {
     if (usd === null || usd === undefined) return '–';
-    return `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: usd >= 0.1 ? 2 : usd >= 0.0001 ? 4 : 6 })}`;
+    if (usd > 0 && usd < 0.0001) return '< $0.0001';
+    return `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: usd >= 0.1 ? 2 : 4 })}`;
+}
+
+/** What ended runs have cost, and apart from it what live runs have cost so far. */
+export function moneyWithLive(usd: number | null, live: number | null | undefined): string {
+    return live ? `${money(usd ?? 0)} + ${money(live)} in live runs` : money(usd);
 }
 
 export function megabytes(mb: number | null | undefined): string {
@@ -78,28 +89,20 @@ export function span(ms: number): string {
     return `${Math.floor(s / 86400)} d ${Math.floor(s / 3600) % 24} h`;
 }
 
-const sameDay = (a: Date, b: Date) => a.toDateString() === b.toDateString();
-
-/** 14:03, or with the day when it is another one. */
+/** 14:03, or with the day when it is another one; in the chosen time zone. */
 export function clock(ms: number | null | undefined, seconds = false): string {
     if (!ms) return '–';
-    const at = new Date(ms);
-    const time = at.toLocaleTimeString('en-GB', {
-        hour: '2-digit',
-        minute: '2-digit',
-        ...(seconds ? { second: '2-digit' } : {}),
-    });
-    if (sameDay(at, new Date())) return time;
-    return `${at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, ${time}`;
+    const time = timeOf(ms, seconds);
+    return sameDay(ms, Date.now()) ? time : `${dayOf(ms)}, ${time}`;
 }
 
 const zones = new Map<string, Intl.DateTimeFormat>();
 
-function formatter(zone: string | null): Intl.DateTimeFormat {
-    const known = zones.get(zone ?? '');
+function formatter(zone: string): Intl.DateTimeFormat {
+    const known = zones.get(zone);
     if (known) return known;
     const made = new Intl.DateTimeFormat('en-GB', {
-        ...(zone ? { timeZone: zone } : {}),
+        timeZone: zone,
         weekday: 'short',
         day: 'numeric',
         month: 'short',
@@ -108,22 +111,13 @@ function formatter(zone: string | null): Intl.DateTimeFormat {
         minute: '2-digit',
         second: '2-digit',
     });
-    zones.set(zone ?? '', made);
+    zones.set(zone, made);
     return made;
-}
-
-/** Whether this browser knows the zone; without it, times are those of the browser. */
-export function knowsZone(zone: string | null): zone is string {
-    try {
-        return !!zone && !!formatter(zone);
-    } catch {
-        return false;
-    }
 }
 
 /** Thu 19 Nov, 02:00: in a time zone; with the year when it is another one, and with seconds when there are any. */
 export function inZone(ms: number, zone: string | null, now: number): string {
-    const known = knowsZone(zone) ? zone : null;
+    const known = knows(zone) ? zone : chosenZone();
     const parts = (at: number) =>
         Object.fromEntries(
             formatter(known)

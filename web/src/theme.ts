@@ -28,10 +28,3 @@ export function theming(): void {
 export function colour(name: string): string {
     return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
-
-const SERIES = ['series-1', 'series-2', 'series-3', 'series-4', 'series-5', 'series-6'];
-
-/** Projects and agents have no colour of their own: they get one by their place in the list. */
-export function seriesColour(index: number): string {
-    return colour(SERIES[index % SERIES.length] ?? 'ink-2');
-}

@@ -6,21 +6,23 @@ export interface Page<T> {
     next: string | null;
 }
 
-export type Level = 'ok' | 'warning' | 'bad';
+export type AttentionKind = 'stopped' | 'account' | 'agent' | 'window' | 'question' | 'denied' | 'blocking' | 'pick' | 'review' | 'budget' | 'breaker' | 'close' | 'failed' | 'alert';
 
 export type State = 'draft' | 'waiting' | 'ready' | 'starting' | 'running' | 'held' | 'done' | 'failed' | 'canceled' | 'invalidated';
 
 export type Hold = 'person' | 'backoff' | 'restart' | 'breaker' | 'budget' | 'review' | 'external' | 'marker' | 'denied' | 'question' | 'check' | 'candidates' | 'taken';
 
-export type Reason = 'none' | 'first-in-order' | 'prerequisites' | 'executed' | 'succeeded' | 'drain' | 'drain-timeout' | 'iterate' | 'retry' | 'relaunch' | 'breaker' | 'limited' | 'account-closed' | 'agent-budget' | 'lost' | 'retries' | 'restarts' | 'timeout' | 'validation' | 'merge-conflict' | 'orphaned' | 'dependency' | 'invalidated' | 'canceled' | 'held' | 'released' | 'cleared' | 'slung' | 'retried' | 'again' | 'review' | 'external' | 'approved' | 'rejected' | 'refused' | 'marked' | 'merge-failed' | 'afresh' | 'stuck' | 'spent' | 'denied' | 'asked' | 'pending' | 'unanswered' | 'candidates' | 'taken';
+export type Reason = 'none' | 'first-in-order' | 'prerequisites' | 'executed' | 'succeeded' | 'drain' | 'drain-timeout' | 'iterate' | 'retry' | 'relaunch' | 'breaker' | 'limited' | 'account-closed' | 'agent-budget' | 'lost' | 'retries' | 'restarts' | 'timeout' | 'validation' | 'merge-conflict' | 'orphaned' | 'dependency' | 'invalidated' | 'canceled' | 'held' | 'released' | 'cleared' | 'slung' | 'retried' | 'again' | 'review' | 'external' | 'approved' | 'rejected' | 'refused' | 'marked' | 'merge-failed' | 'afresh' | 'stuck' | 'spent' | 'denied' | 'asked' | 'pending' | 'unanswered' | 'candidates' | 'taken' | 'gate-timeout';
 
 export type Phase = 'starting' | 'working' | 'waiting' | 'validating' | 'draining' | 'stopping';
+
+export type QuestionState = 'open' | 'answered' | 'withdrawn';
+
+export type Level = 'ok' | 'warning' | 'bad';
 
 export type LimiterState = 'open' | 'backoff' | 'probing' | 'ramping' | 'reserved' | 'off_hours' | 'closed';
 
 export type WindowName = 'five_hour' | 'weekly';
-
-export type QuestionState = 'open' | 'answered' | 'withdrawn';
 
 export type OnBudget = 'hold' | 'stop';
 
@@ -97,94 +99,6 @@ export interface Agent {
     hours: Hours | null;
     /** several launches in a row failed: nothing is given to it before */
     closed_until: number | null;
-}
-
-/** a setting */
-export interface Setting {
-    /** its name */
-    key: string;
-    /** its value in force */
-    value: unknown | null;
-    /** what `auto` stands for */
-    resolved?: unknown;
-    /** where the value comes from */
-    origin: string | null;
-}
-
-/** something that a kernel may allow */
-export interface Feature {
-    /** its name */
-    name: string;
-    /** it is allowed */
-    there: boolean;
-    /** what the daemon does without it */
-    instead: string | null;
-    /** how to get it */
-    fix: string | null;
-}
-
-/** a check */
-export interface Check {
-    /** its name */
-    name: string;
-    /** nothing has to be put right */
-    ok: boolean;
-    /** `warning`: to be known; `bad`: to be put right */
-    level: Level;
-    /** what was found */
-    text: string;
-    /** what to do */
-    fix: string | null;
-}
-
-/** the active daemon */
-export interface ActiveDaemon {
-    /** host and process */
-    who: string | null;
-    /** where it can be reached */
-    addresses: string[];
-}
-
-/** something that happened */
-export interface Event {
-    /** its number */
-    seq: number;
-    /** when */
-    at: number;
-    /** what */
-    kind: string;
-    /** to which task */
-    task: string | null;
-    /** to which run of it */
-    attempt: number | null;
-    /** more, by kind (docs/events.md) */
-    data: Record<string, unknown>;
-}
-
-/** how many tasks wait */
-export interface Queue {
-    /** how many wait */
-    depth: number;
-    /** by kind */
-    depths: Record<string, number>;
-    /** `queue.soft`; null: no limit */
-    soft: number | null;
-    /** `queue.hard` */
-    hard: number | null;
-    /** while more than `soft` wait */
-    warning: string | null;
-}
-
-/** waiting tasks that the same gate stops first */
-export interface GateCount {
-    /** the gate */
-    gate: string;
-    /** how many */
-    count: number;
-    /** up to three from the front of the queue */
-    examples: string[];
-    /** the reason of the first of these */
-    why: string | null;
 }
 
 /** which step a task is at, and why */
@@ -317,6 +231,8 @@ export interface Task {
     not_before: number | null;
     /** its place in the order, lower first */
     score: number;
+    /** what its runs have cost, the live one included; null: none has reported it */
+    cost_usd: number | null;
     /** of a task with stronger agents or models for when its results are not accepted */
     escalation?: Escalation;
     /** the first gate that stops it */
@@ -335,6 +251,220 @@ export interface Task {
     run: LiveRun | null;
     /** of one that has ended or waits for review; null: not known, or no worktree */
     changes: Changes | null;
+}
+
+/** a question that a run asked */
+export interface Question {
+    /** the task that asks */
+    task: string;
+    /** the attempt that asked */
+    attempt: number;
+    /** the agent of the task; null: a command */
+    agent: string | null;
+    /** the question */
+    question: string;
+    /** the allowed answers; empty: any text */
+    choices: string[];
+    /** the answer after the deadline */
+    default: string | null;
+    /** when it was asked */
+    asked_at: number;
+    /** when the default is used, or the task fails without one */
+    deadline: number | null;
+    /** `withdrawn`: the task went on without an answer */
+    state: QuestionState;
+    /** the answer */
+    answer: string | null;
+    /** who answered; `deadline`: the default was used; `link`: by a link */
+    by: string | null;
+    /** when it was answered */
+    answered_at: number | null;
+}
+
+/** a candidate of a task with `best_of` */
+export interface Candidate {
+    /** its id */
+    id: string;
+    /** its agent */
+    agent: string | null;
+    /** its state */
+    state: State;
+    /** why it is held */
+    hold: Hold | null;
+    /** how many runs it has had */
+    attempt: number;
+    /** tokens that its runs have used */
+    tokens: number;
+    /** what its runs have cost; null: its agent does not report it */
+    usd: number | null;
+    /** its branch; null: it has not run */
+    branch: string | null;
+    /** files that it has changed; null: not known yet */
+    files: number | null;
+    /** lines added */
+    insertions: number | null;
+    /** lines removed */
+    deletions: number | null;
+    /** `task.diff` can show what it changed */
+    has_diff: boolean;
+    /** it is the pick */
+    picked: boolean;
+    /** `passed`: it is done; `failed`: a check of its last run has failed; null: neither. Not in `task.show` */
+    checks?: string | null;
+    /** why its last run failed. Not in `task.show` */
+    message?: string | null;
+}
+
+/** the candidates of a task, side by side */
+export interface BestOf {
+    /** the task */
+    task: string;
+    /** the task whose agent picks; null: a person does */
+    chooser: string | null;
+    /** the pick */
+    picked: string | null;
+    /** who has picked it; `checks`: it was the only one that is done */
+    by: string | null;
+    /** why it was picked */
+    reason: string | null;
+    /** when it was picked */
+    picked_at: number | null;
+    /** why the last pick could not be merged */
+    refused: string | null;
+    /** tokens that all candidates and the chooser have used */
+    tokens: number;
+    /** what they have cost, as far as it is known */
+    usd: number;
+    /** in the order in which they were added */
+    candidates: Candidate[];
+}
+
+/** a budget with which it goes on: twice what it has, or has used, as parameters of `task.budget` */
+export interface RaisedBudget {
+    /** of all its runs; null: this limit was not reached */
+    tokens: number | null;
+    /** the same in dollars */
+    usd: number | null;
+    /** of one run */
+    run_tokens: number | null;
+    /** the same in dollars */
+    run_usd: number | null;
+    /** of a project, or of all: the setting that `config.set` changes */
+    setting: string | null;
+    /** its new value */
+    value: number | null;
+}
+
+/** something that waits for a person */
+export interface Attention {
+    /** names the item as long as it is there */
+    key: string;
+    /** why it needs a person */
+    kind: AttentionKind;
+    /** the account, agent, project or the like that it is about, if it is not a task */
+    name: string | null;
+    /** why it is here: of a failure its last error, of a review the final message */
+    text: string | null;
+    /** since when */
+    since: number | null;
+    /** how many tasks wait for it; up to 1,000 are counted */
+    blocks: number;
+    /** its task */
+    task: Task | null;
+    /** what it asks */
+    question: Question | null;
+    /** of one that waits for a pick: its candidates */
+    best_of: BestOf | null;
+    /** of one that has used up its budget */
+    raise: RaisedBudget | null;
+}
+
+/** a setting */
+export interface Setting {
+    /** its name */
+    key: string;
+    /** its value in force */
+    value: unknown | null;
+    /** what `auto` stands for */
+    resolved?: unknown;
+    /** where the value comes from */
+    origin: string | null;
+}
+
+/** something that a kernel may allow */
+export interface Feature {
+    /** its name */
+    name: string;
+    /** it is allowed */
+    there: boolean;
+    /** what the daemon does without it */
+    instead: string | null;
+    /** how to get it */
+    fix: string | null;
+}
+
+/** a check */
+export interface Check {
+    /** its name */
+    name: string;
+    /** nothing has to be put right */
+    ok: boolean;
+    /** `warning`: to be known; `bad`: to be put right */
+    level: Level;
+    /** what was found */
+    text: string;
+    /** what to do */
+    fix: string | null;
+}
+
+/** the active daemon */
+export interface ActiveDaemon {
+    /** host and process */
+    who: string | null;
+    /** where it can be reached */
+    addresses: string[];
+}
+
+/** something that happened */
+export interface Event {
+    /** its number */
+    seq: number;
+    /** when */
+    at: number;
+    /** what */
+    kind: string;
+    /** to which task */
+    task: string | null;
+    /** to which run of it */
+    attempt: number | null;
+    /** more, by kind (docs/events.md) */
+    data: Record<string, unknown>;
+}
+
+/** how many tasks wait */
+export interface Queue {
+    /** how many wait */
+    depth: number;
+    /** by kind */
+    depths: Record<string, number>;
+    /** `queue.soft`; null: no limit */
+    soft: number | null;
+    /** `queue.hard` */
+    hard: number | null;
+    /** while more than `soft` wait */
+    warning: string | null;
+}
+
+/** waiting tasks that the same gate stops first */
+export interface GateCount {
+    /** the gate */
+    gate: string;
+    /** how many */
+    count: number;
+    /** up to three from the front of the queue */
+    examples: string[];
+    /** the reason of the first of these */
+    why: string | null;
 }
 
 /** a task that runs */
@@ -421,18 +551,24 @@ export interface Budget {
     key: string;
     /** tokens used */
     used: number;
+    /** tokens that live runs have reported so far; in `reserved`, not in `used` */
+    live: number;
     /** tokens reserved for live runs */
     reserved: number;
     /** tokens; null: no budget */
     cap: number | null;
     /** dollars used */
     usd_used: number | null;
+    /** dollars that live runs have reported so far; in `usd_reserved`, not in `usd_used` */
+    usd_live: number | null;
     /** dollars reserved */
     usd_reserved: number | null;
     /** dollars; null: no budget */
     usd_cap: number | null;
     /** runs that reported no cost */
     unknown_cost_runs: number;
+    /** the length of its window */
+    window_ms: number;
     /** something is left */
     open: boolean;
     /** when something is left again, if it is known */
@@ -555,6 +691,8 @@ export interface Status {
     runs_folder: string;
     /** the name of this host in the rows of its runs */
     host_name: string;
+    /** the time zone of the system; null: it has no name */
+    timezone: string | null;
     /** the preset in force */
     preset: string;
     /** nothing starts */
@@ -573,6 +711,8 @@ export interface Status {
     blocked_dependencies: number;
     /** questions of runs without an answer */
     questions: number;
+    /** what waits for a person (`attention.list`) */
+    attention: number;
     /** the queue */
     queue: Queue;
     /** waiting tasks by the first gate that stops them */
@@ -677,6 +817,42 @@ export interface Way {
     text: string;
 }
 
+/** the gate at which tasks wait for the longest part of a forecast */
+export interface Bottleneck {
+    /** the gate */
+    gate: string;
+    /** the account, project or agent that it belongs to, where `gate` does not name it */
+    name: string | null;
+    /** the setting that would widen it; null: none does */
+    setting: string | null;
+    /** its slots; null: it is not counted in slots */
+    cap: number | null;
+    /** how long at least one task waits there */
+    waits_ms: number;
+    /** how many wait there at the same time, at most */
+    tasks: number;
+}
+
+/** an expected run */
+export interface ForecastRun {
+    /** its task */
+    task: string;
+    /** the title of its task */
+    title: string | null;
+    /** its project */
+    project: string | null;
+    /** its agent */
+    agent: string | null;
+    /** the state of its task */
+    state: State;
+    /** when it starts, or started */
+    start: number;
+    /** when it ends */
+    end: number;
+    /** it is live */
+    live: boolean;
+}
+
 /** the tasks of a project in a forecast */
 export interface OutlookProject {
     /** the project */
@@ -695,10 +871,16 @@ export interface Outlook {
     makespan_ms: number;
     /** how many tasks will be finished */
     tasks: number;
-    /** those that will not, because they wait for a person */
+    /** those that will not, because they wait for a person, a file or a task that failed */
     others: number;
-    /** false: it was ended after 60 days or 400,000 steps, and more would follow */
+    /** those that may be finished after the end of the forecast */
+    later: number;
+    /** everything is paused: it begins with a resume */
+    paused: boolean;
+    /** false: it was ended after 30 days or 2,000,000 steps, and more would follow */
     complete: boolean;
+    /** where tasks wait longest; null: none waits for a limit */
+    bottleneck: Bottleneck | null;
     /** by project */
     projects: OutlookProject[];
     /** times, and how many tasks are left then; at most 120 */
@@ -745,34 +927,6 @@ export interface MessagePage {
 export interface Posted {
     /** its id */
     msg_id: string;
-}
-
-/** a question that a run asked */
-export interface Question {
-    /** the task that asks */
-    task: string;
-    /** the attempt that asked */
-    attempt: number;
-    /** the agent of the task; null: a command */
-    agent: string | null;
-    /** the question */
-    question: string;
-    /** the allowed answers; empty: any text */
-    choices: string[];
-    /** the answer after the deadline */
-    default: string | null;
-    /** when it was asked */
-    asked_at: number;
-    /** when the default is used, or the task fails without one */
-    deadline: number | null;
-    /** `withdrawn`: the task went on without an answer */
-    state: QuestionState;
-    /** the answer */
-    answer: string | null;
-    /** who answered; `deadline`: the default was used; `link`: by a link */
-    by: string | null;
-    /** when it was answered */
-    answered_at: number | null;
 }
 
 /** a question without an answer */
@@ -1009,64 +1163,6 @@ export interface Changed {
     warning?: string;
 }
 
-/** a candidate of a task with `best_of` */
-export interface Candidate {
-    /** its id */
-    id: string;
-    /** its agent */
-    agent: string | null;
-    /** its state */
-    state: State;
-    /** why it is held */
-    hold: Hold | null;
-    /** how many runs it has had */
-    attempt: number;
-    /** tokens that its runs have used */
-    tokens: number;
-    /** what its runs have cost; null: its agent does not report it */
-    usd: number | null;
-    /** its branch; null: it has not run */
-    branch: string | null;
-    /** files that it has changed; null: not known yet */
-    files: number | null;
-    /** lines added */
-    insertions: number | null;
-    /** lines removed */
-    deletions: number | null;
-    /** `task.diff` can show what it changed */
-    has_diff: boolean;
-    /** it is the pick */
-    picked: boolean;
-    /** `passed`: it is done; `failed`: a check of its last run has failed; null: neither. Not in `task.show` */
-    checks?: string | null;
-    /** why its last run failed. Not in `task.show` */
-    message?: string | null;
-}
-
-/** the candidates of a task, side by side */
-export interface BestOf {
-    /** the task */
-    task: string;
-    /** the task whose agent picks; null: a person does */
-    chooser: string | null;
-    /** the pick */
-    picked: string | null;
-    /** who has picked it; `checks`: it was the only one that is done */
-    by: string | null;
-    /** why it was picked */
-    reason: string | null;
-    /** when it was picked */
-    picked_at: number | null;
-    /** why the last pick could not be merged */
-    refused: string | null;
-    /** tokens that all candidates and the chooser have used */
-    tokens: number;
-    /** what they have cost, as far as it is known */
-    usd: number;
-    /** in the order in which they were added */
-    candidates: Candidate[];
-}
-
 /** a file that differs */
 export interface DiffFile {
     /** its path */
@@ -1093,6 +1189,8 @@ export interface GraphNode {
     kind: string | null;
     /** its agent */
     agent: string | null;
+    /** its group */
+    group: string | null;
     /** its state */
     state: State;
     /** why it is held */
@@ -1383,12 +1481,8 @@ export interface Token {
     used_at: number | null;
 }
 
-/** what runs that ended in a span have used */
-export interface UsageSum {
-    /** when the span began */
-    at: number;
-    /** the project or agent; null: none */
-    name: string | null;
+/** what ended runs have used */
+export interface UsageTotal {
     /** runs */
     runs: number;
     /** those that succeeded */
@@ -1409,6 +1503,40 @@ export interface UsageSum {
     unknown_cost: number;
 }
 
+/** what runs that ended in a span have used */
+export interface UsageSum extends UsageTotal {
+    /** when the span began */
+    at: number;
+    /** the project or agent; null: none */
+    name: string | null;
+}
+
+/** what live runs have used so far; in no other sum */
+export interface UsageLive {
+    /** live runs */
+    runs: number;
+    /** tokens read so far */
+    tokens_in: number;
+    /** tokens written so far */
+    tokens_out: number;
+    /** tokens read from a cache so far */
+    tokens_cached: number;
+    /** runs that have reported none yet */
+    unknown_tokens: number;
+    /** what they have cost so far; null: no run has reported any */
+    cost_usd: number | null;
+    /** runs that have reported none yet */
+    unknown_cost: number;
+}
+
+/** what a project or agent has used in all spans */
+export interface UsageName extends UsageTotal {
+    /** the project or agent; null: none */
+    name: string | null;
+    /** its live runs */
+    live: UsageLive;
+}
+
 /** the part of a project */
 export interface UsageTarget {
     /** the project */
@@ -1417,6 +1545,38 @@ export interface UsageTarget {
     weight: number;
     /** its part */
     target: number;
+}
+
+/** what a task has used */
+export interface UsageTask {
+    /** the task */
+    task: string;
+    /** its title */
+    title: string | null;
+    /** its project; null: it was deleted */
+    project: string | null;
+    /** its state; null: it was deleted */
+    state: State | null;
+    /** ended runs */
+    runs: number;
+    /** those that succeeded */
+    ok: number;
+    /** how long they took together */
+    busy_ms: number;
+    /** tokens read */
+    tokens_in: number;
+    /** tokens written */
+    tokens_out: number;
+    /** tokens read from a cache */
+    tokens_cached: number;
+    /** what ended runs have cost; null: no run has reported any */
+    cost_usd: number | null;
+    /** ended runs that reported none */
+    unknown_cost: number;
+    /** it has a live run */
+    live: boolean;
+    /** what its live run has cost so far; null: not reported, or none */
+    live_usd: number | null;
 }
 
 /** what went wrong */
@@ -1455,6 +1615,24 @@ export interface AgentList {
     items: Agent[];
     /** the cursor of the next page; null after the last */
     next: string | null;
+}
+
+/** POST /v1/attention/dismiss */
+export interface AttentionDismiss {
+    /** how many of them were not so before */
+    changed: number;
+    /** whether they are dismissed now */
+    dismissed: boolean;
+}
+
+/** GET /v1/attention */
+export interface AttentionList {
+    /** how many there are */
+    total: number;
+    /** how many of each kind */
+    counts: Record<AttentionKind, number>;
+    /** the worst of them */
+    items: Attention[];
 }
 
 /** GET /v1/config/{key} */
@@ -1679,6 +1857,32 @@ export interface LimiterList {
 export interface NotifyTest {
     /** those that are configured */
     ways: Way[];
+}
+
+/** GET /v1/forecast */
+export interface PlanForecast {
+    /** when it was made */
+    at: number;
+    /** false: the queue is too large for a forecast, and the rest is empty */
+    available: boolean;
+    /** everything is paused: it begins with a resume */
+    paused: boolean;
+    /** when everything is finished */
+    finish_at: number;
+    /** how many tasks will be finished */
+    tasks: number;
+    /** those that will not, because they wait for a person, a file or a task that failed */
+    others: number;
+    /** those that may be finished after the end of the forecast */
+    later: number;
+    /** false: it was ended after 30 days or 2,000,000 steps, and more would follow */
+    complete: boolean;
+    /** where tasks wait longest; null: none waits for a limit */
+    bottleneck: Bottleneck | null;
+    /** this page */
+    items: ForecastRun[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
 }
 
 /** POST /v1/whatif */
@@ -1927,6 +2131,16 @@ export interface TaskRuns {
     next: string | null;
 }
 
+/** GET /v1/selection */
+export interface TaskSelect {
+    /** the tasks */
+    ids: string[];
+    /** what can be done to each of them */
+    actions: string[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
 /** POST /v1/tasks/sling */
 export interface TaskSling {
     /** those that were named, and their steps */
@@ -2019,10 +2233,30 @@ export interface UsageList {
     since: number;
     /** spans that began before */
     until: number;
+    /** the time zone of the days */
+    timezone: string;
+    /** days before this time are of UTC: hours are no longer known; null: none */
+    utc_before: number | null;
     /** this page */
     items: UsageSum[];
     /** the cursor of the next page; null after the last */
     next: string | null;
+    /** all spans, also those of other pages */
+    totals: UsageTotal;
+    /** what live runs have used so far; in no other sum */
+    live: UsageLive;
+    /** the same for each project or agent, the most expensive first; up to 1,000 */
+    names: UsageName[];
     /** by project: what each active one should get of all tokens */
     targets?: UsageTarget[];
+}
+
+/** GET /v1/usage/tasks */
+export interface UsageTasks {
+    /** tasks */
+    items: UsageTask[];
+    /** how many tasks have used something */
+    tasks: number;
+    /** true: there are more than 100,000 runs, and only the latest are counted */
+    partial: boolean;
 }

@@ -1,21 +1,20 @@
 // usage.ts: what was used, as the daemon sums it up; the same for money and for shares.
-import { get } from './api';
+import { ApiError, get } from './api';
 import { daemonNow } from './live';
-import type { UsageList, UsageSum } from './types';
+import type { UsageList, UsageSum, UsageTotal } from './types';
+import { daysOf, zone } from './zone';
 
 const SUMS_MAX = 20_000;
 
-export async function readUsage(
-    by: 'day' | 'hour',
-    group: 'project' | 'agent',
-    since: number,
+async function pages(
+    query: Record<string, string | number>,
     signal: AbortSignal,
 ): Promise<UsageList> {
     let all: UsageList | null = null;
     for (let cursor: string | null = ''; cursor !== null;) {
         const page: UsageList = await get<UsageList>(
             '/v1/usage',
-            { by, group, since, limit: 1000, cursor },
+            { ...query, limit: 1000, cursor },
             signal,
         );
         if (all) all.items.push(...page.items);
@@ -25,22 +24,46 @@ export async function readUsage(
     return all as UsageList;
 }
 
-export const tokensOf = (sum: UsageSum) => sum.tokens_in + sum.tokens_out;
+/** Days are those of the chosen time zone; of UTC, where the daemon's system does not know that. */
+export async function readUsage(
+    by: 'day' | 'hour',
+    group: 'project' | 'agent',
+    since: number,
+    signal: AbortSignal,
+): Promise<UsageList> {
+    const query = { by, group, since };
+    if (by === 'hour') return pages(query, signal);
+    try {
+        return await pages({ ...query, timezone: zone() }, signal);
+    } catch (error) {
+        if (error instanceof ApiError && error.status === 400) return pages(query, signal);
+        throw error;
+    }
+}
 
-/** All spans from the first that is known, and a few before it; also those in which nothing was used. */
-export function spans(items: UsageSum[], length: number, since: number, least: number): number[] {
-    const start = (t: number) => t - (t % length);
+export const tokensOf = (sum: UsageTotal) => sum.tokens_in + sum.tokens_out;
+
+/** The hours from the first that is known, and a few before it; also those in which nothing was used. */
+export function hours(items: UsageSum[], since: number, least: number): number[] {
+    const length = 3600e3;
     const now = daemonNow();
-    const first = Math.min(...items.map((item) => item.at), now - least * length);
+    const first = Math.max(since, Math.min(...items.map((item) => item.at), now - least * length));
     const all: number[] = [];
-    for (let t = start(Math.max(since, first)); t <= now; t += length) all.push(t);
+    for (let t = first - (first % length); t <= now; t += length) all.push(t);
     return all;
 }
 
-/** Names by how much they used, most first. */
-export function names(items: UsageSum[], value: (sum: UsageSum) => number): string[] {
-    const sums = new Map<string, number>();
-    for (const item of items)
-        sums.set(item.name ?? '', (sums.get(item.name ?? '') ?? 0) + value(item));
-    return [...sums].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+/** The same in days, which begin when those of the sums do. */
+export function days(list: UsageList | null, since: number, least: number): number[] {
+    const now = daemonNow();
+    const items = list?.items ?? [];
+    const first = Math.max(since, Math.min(...items.map((item) => item.at), now - least * 86400e3));
+    const all =
+        list && list.timezone === 'UTC' && zone() !== 'UTC'
+            ? Array.from(
+                  { length: Math.floor(now / 86400e3) - Math.floor(first / 86400e3) + 1 },
+                  (_, i) => (Math.floor(first / 86400e3) + i) * 86400e3,
+              )
+            : daysOf(first, now);
+    return [...new Set([...items.map((item) => item.at), ...all])].sort((a, b) => a - b);
 }

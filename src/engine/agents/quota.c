@@ -4,6 +4,9 @@
  * part applies the reports of runs, and writes the event `limiter.used` when a percentage or the
  * gate changes.
  *
+ * An agent may report no end. Then it is the latest possible one, with a note that this is a guess: the
+ * end that another agent reports corrects it.
+ *
  * Reports come from programs that may be wrong, or lie. A window ends at most its own length from
  * now, so no report closes an account for longer than that. */
 #include <inttypes.h>
@@ -29,6 +32,7 @@ struct quota_seen {
     struct {
         int32_t percent;
         bool reserved;
+        time_ms guess; /* the end, if it was not reported; else 0 */
     } windows[QUOTA_WINDOW_MAX];
     bool reserved; /* one of them is */
 };
@@ -37,6 +41,8 @@ struct quotas {
     LIST(struct quota_seen) seen;
     size_t reserved; /* accounts whose gate is closed */
 };
+
+#define NOTE "quota.guess." /* WINDOW.LIMITER: the end */
 
 PART_STATE(quotas, struct quotas, quotas_of)
 
@@ -141,6 +147,30 @@ static void quotas_opened(struct engine *e) {
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
+static void put_guess(struct engine *e, enum quota_window window, const char *limiter,
+                      time_ms guess) {
+    struct quota_seen *seen = find_or_add(quotas_of(e), limiter);
+    if (seen->windows[window].guess == guess)
+        return;
+    seen->windows[window].guess = guess;
+    _cleanup_(freep) char *key = xasprintf("%s.%s", quota_window_name(window), limiter);
+    if (guess)
+        note_put_number(e, NOTE, key, guess);
+    else
+        note_put(e, NOTE, key, NULL);
+    turn_wrote(e);
+}
+
+static void quotas_load(struct engine *e, const struct note_row *row) {
+    int64_t guess = 0;
+    const char *key = note_number(row, NOTE, &guess), *limiter = key ? strchr(key, '.') : NULL;
+    for (unsigned w = 0; limiter && w < QUOTA_WINDOW_MAX; w++) {
+        const char *name = quota_window_name(w);
+        if (strlen(name) == (size_t)(limiter - key) && strncmp(name, key, strlen(name)) == 0)
+            find_or_add(quotas_of(e), limiter + 1)->windows[w].guess = guess;
+    }
+}
+
 /* On the engine's clock. Unknown: that of the current window, or the latest possible time. */
 static time_ms end_of_window(const struct engine *e, const struct agent_quota *reported,
                              const struct quota *current, enum quota_window window) {
@@ -154,18 +184,25 @@ void quota_report(struct engine *e, const struct live_run *run,
                   const struct agent_quota reported[AGENT_WINDOW_MAX]) {
     struct task_spec spec = { 0 };
     struct limiter_view account;
+    const char *limiter;
     if (!core_task_spec(e->core, run->task, &spec) || !spec.run_limiter
         || !core_limiter(e->core, spec.run_limiter, &account))
         return;
+    limiter = symbol_name(core_symbols(e->core), spec.run_limiter);
     for (unsigned w = 0; w < QUOTA_WINDOW_MAX; w++) {
         struct fact fact = { .kind = FACT_LIMITER_USED };
         if (!reported[w].is_known)
             continue;
+        bool is_guess = reported[w].resets_at <= 0;
+        time_ms end = account.windows[w].quota.resets_at;
+        time_ms guess = find_or_add(quotas_of(e), limiter)->windows[w].guess;
         fact.used.limiter = spec.run_limiter;
         fact.used.window = w;
         fact.used.quota.used_milli = reported[w].used_milli;
         fact.used.quota.resets_at = end_of_window(e, &reported[w], &account.windows[w].quota, w);
-        (void)engine_apply(e, &fact, NULL);
+        fact.used.corrects = !is_guess && guess && guess == end;
+        if (engine_apply(e, &fact, NULL) == 0 && (!is_guess || fact.used.quota.resets_at != end))
+            put_guess(e, w, limiter, is_guess ? fact.used.quota.resets_at : 0);
     }
 }
 
@@ -186,4 +223,5 @@ const struct engine_part quotas_part = {
             [STEP_BEFORE_DECIDE] = quotas_opened,
             [STEP_FREE] = quotas_free },
     .limiter_changed = quotas_limiter_changed,
+    .load_note = quotas_load,
 };

@@ -53,7 +53,8 @@ static bool make_diffs(struct engine *e, struct best_of *b) {
     if (b->is_diffing)
         return true;
     for (; b->diffed < b->view.count; b->diffed++) {
-        struct diff_question question = { .task = b->view.candidates[b->diffed] };
+        struct diff_question question = { .task = b->view.candidates[b->diffed],
+                                          .context = DIFF_CONTEXT };
         if (state_of(e, question.task) != TASK_DONE)
             continue;
         struct diffing *d = xcalloc(1, sizeof(*d));

@@ -18,10 +18,11 @@
 #include "sim/forecast.h"
 
 #define KEPT_FOR         SECONDS(10)
+#define KEPT_LONGER      50000u      /* steps; a forecast that took as many is kept 1 s longer */
 #define COPY_MAX         (64u << 20) /* bytes; about 10 ms to copy */
 #define LARGE            (4u << 20)  /* bytes; about 10,000 tasks */
-#define STEPS_MAX        400000u     /* about 0.2 s in its thread */
-#define HORIZON          DAYS(7)
+#define STEPS_MAX        2000000u    /* 300,000 tasks; about 1 s in its thread */
+#define HORIZON          DAYS(30)
 #define DEFAULT_DURATION MINUTES(5)
 #define NEW_PART         8 /* the newest run has a weight of one eighth */
 
@@ -41,7 +42,8 @@ struct moment {
 struct engine_forecast_state {
     struct worker_job job;
     struct forecast current;
-    time_ms made_at; /* 0: none */
+    time_ms made_at;  /* 0: none */
+    time_ms begun_at; /* its first moment */
     struct moment made_of;
     LIST(struct forecast_mean) means;
     time_ms mean_of_all; /* 0: no run has ended yet */
@@ -85,6 +87,18 @@ static void compute(void *ctx, struct worker_job *job) {
     f->result = forecast_run(f->copy, &f->options, &f->made);
 }
 
+/* From now on, all answers come from this one. Takes `made`. */
+static void keep_forecast(struct engine *e, struct forecast *made, const struct moment *of,
+                          time_ms begun_at) {
+    struct engine_forecast_state *f = forecast_of(e);
+    forecast_finish(&f->current);
+    f->current = *made;
+    *made = (struct forecast){ 0 };
+    f->made_at = e->now;
+    f->made_of = *of;
+    f->begun_at = begun_at;
+}
+
 static void computed(void *ctx, struct worker_job *job, bool was_run) {
     struct engine *e = ctx;
     struct engine_forecast_state *f = (struct engine_forecast_state *)job;
@@ -92,11 +106,7 @@ static void computed(void *ctx, struct worker_job *job, bool was_run) {
     drop_copy(f);
     if (!f->worker) /* the engine is ending */
         return;
-    forecast_finish(&f->current);
-    f->current = f->made;
-    f->made = (struct forecast){ 0 };
-    f->made_at = e->now;
-    f->made_of = f->copied;
+    keep_forecast(e, &f->made, &f->copied, f->options.now);
     notify_waiters(f);
 }
 
@@ -169,21 +179,18 @@ static void forecast_expect(const struct engine *e, struct forecast_options *ret
         .means = means,
         .mean_count = f->means.count,
         .default_duration = f->mean_of_all ? f->mean_of_all : DEFAULT_DURATION,
+        .horizon = HORIZON,
+        .max_steps = STEPS_MAX,
     };
 }
 
-/* Of its kind; else of its project; else of all. */
+/* As the forecast expects it. */
 time_ms engine_expected_run(const struct engine *e, sym project, sym kind) {
     const struct engine_forecast_state *f = forecast_of(e);
-    time_ms found = 0;
-    for (size_t i = 0; i < f->means.count; i++) {
-        const struct forecast_mean *mean = &f->means.items[i];
-        if (mean->project == project && mean->kind == kind)
-            return mean->duration;
-        if (mean->project == project && !found)
-            found = mean->duration;
-    }
-    return found ? found : f->mean_of_all ? f->mean_of_all : DEFAULT_DURATION;
+    const struct forecast_options options = { .means = f->means.items,
+                                              .mean_count = f->means.count };
+    const struct forecast_mean *mean = forecast_mean_of(&options, project, kind);
+    return mean ? mean->duration : f->mean_of_all ? f->mean_of_all : DEFAULT_DURATION;
 }
 
 int engine_coming(struct engine *e, const struct config *config, time_ms horizon,
@@ -196,6 +203,20 @@ int engine_coming(struct engine *e, const struct config *config, time_ms horizon
     return 0;
 }
 
+/* A paused queue is played as after a resume. */
+static struct core *copy_queue(const struct engine *e, struct moment *ret) {
+    struct core_counts counts;
+    core_count(e->core, &counts);
+    struct core *copy = core_copy(e->core);
+    *ret = (struct moment){ .event = e->last_event,
+                            .config = e->config,
+                            .paused = engine_is_paused(e),
+                            .large = counts.bytes > LARGE };
+    if (ret->paused)
+        (void)core_apply(copy, &(struct fact){ .kind = FACT_RESUME }, NULL);
+    return copy;
+}
+
 static bool begin(struct engine *e) {
     struct engine_forecast_state *f = forecast_of(e);
     struct core_counts counts;
@@ -203,17 +224,9 @@ static bool begin(struct engine *e) {
     if (counts.bytes > COPY_MAX || worker_start(f->worker) < 0)
         return false;
     (void)engine_coming(e, e->config, HORIZON, &f->coming, NULL);
-    f->copy = core_copy(e->core);
-    f->copied = (struct moment){ .event = e->last_event,
-                                 .config = e->config,
-                                 .paused = engine_is_paused(e),
-                                 .large = counts.bytes > LARGE };
-    if (f->copied.paused)
-        (void)core_apply(f->copy, &(struct fact){ .kind = FACT_RESUME }, NULL);
+    f->copy = copy_queue(e, &f->copied);
     forecast_expect(e, &f->options);
     f->options.coming = &f->coming;
-    f->options.horizon = HORIZON;
-    f->options.max_steps = STEPS_MAX;
     f->running = worker_submit(f->worker, &f->job) == 0;
     if (!f->running)
         drop_copy(f);
@@ -222,6 +235,7 @@ static bool begin(struct engine *e) {
 
 static bool is_there(const struct engine *e, time_ms kept) {
     const struct engine_forecast_state *f = forecast_of(e);
+    kept += SECONDS(f->current.steps / KEPT_LONGER);
     return f->made_at && e->now - f->made_at < kept;
 }
 
@@ -242,6 +256,15 @@ time_ms engine_forecast_start(const struct engine *e, task_id task) {
     const struct engine_forecast_state *f = forecast_of(e);
     bool fresh = is_there(e, KEPT_FOR + SECONDS(1)) && !f->made_of.paused;
     return fresh ? forecast_start(&f->current, task) : TIME_NEVER;
+}
+
+const struct forecast *engine_forecast_made(const struct engine *e,
+                                            struct engine_forecast_info *ret) {
+    const struct engine_forecast_state *f = forecast_of(e);
+    if (!is_there(e, KEPT_FOR + SECONDS(1)))
+        return NULL;
+    *ret = (struct engine_forecast_info){ .at = f->begun_at, .paused = f->made_of.paused };
+    return &f->current;
 }
 
 /* --- the order of the queue ------------------------------------------------------------------ */
@@ -278,14 +301,13 @@ const struct engine_part forecast_part = {
 /* --- with other settings ---------------------------------------------------------------------- */
 
 /* Compares other settings: two copies of the core, one with the other configuration applied, are
- * played forward in a thread.
+ * played forward in a thread. The one with the settings in force becomes the forecast of all other
+ * answers, so they agree with it.
  *
  * The loop waits only for the copies, so a queue whose copies would delay it is refused with a
  * message. If the daemon ends first, the callback gets NULL. */
 
-#define OUTLOOK_COPY_MAX  (32u << 20) /* bytes of a core; two copies take about 10 ms */
-#define OUTLOOK_STEPS_MAX 400000u     /* of each play; about 0.2 s in its thread */
-#define OUTLOOK_HORIZON   DAYS(60)
+#define OUTLOOK_COPY_MAX (32u << 20) /* bytes of a core; two copies take about 10 ms */
 
 struct play {
     struct core *copy;
@@ -293,7 +315,6 @@ struct play {
     struct forecast made;
     struct outlook outlook;
     int result;
-    uint32_t open; /* tasks that are not final */
 };
 
 struct engine_outlook_state {
@@ -301,6 +322,7 @@ struct engine_outlook_state {
     struct worker *worker;
     bool running;
     struct play plays[2]; /* now, then */
+    struct moment copied;
     struct forecast_options options;
     outlook_ready ready;
     void *ctx;
@@ -315,6 +337,8 @@ static void play_finish(struct play *play) {
     for (size_t i = 0; i < play->outlook.project_count; i++)
         free(play->outlook.projects[i].name);
     free(play->outlook.projects);
+    free(play->outlook.bottleneck.code);
+    free(play->outlook.bottleneck.name);
     *play = (struct play){ 0 };
 }
 
@@ -373,7 +397,13 @@ static void sum_up(struct play *play, time_ms now) {
         .tasks = (uint32_t)made->end_count,
         .complete = made->complete && play->result == 0,
     };
-    ret->others = play->open > ret->tasks ? play->open - ret->tasks : 0;
+    ret->others = (uint32_t)made->others;
+    ret->later = (uint32_t)made->later;
+    if (made->bottleneck.code) {
+        ret->bottleneck = made->bottleneck;
+        ret->bottleneck.code = xstrdup(made->bottleneck.code);
+        ret->bottleneck.name = xstrdup(made->bottleneck.name);
+    }
     take_points(made, ret);
     take_projects(play, ret);
 }
@@ -388,15 +418,18 @@ static void outlook_compute(void *ctx, struct worker_job *job) {
         o->options.coming = &play->coming;
         play->result = forecast_run(play->copy, &o->options, &play->made);
         sum_up(play, o->options.now);
+        play->outlook.paused = o->copied.paused;
     }
 }
 
 static void outlook_computed(void *ctx, struct worker_job *job, bool was_run) {
     struct engine_outlook_state *o = (struct engine_outlook_state *)job;
-    (void)ctx;
     (void)was_run;
     o->running = false;
     struct play now = o->plays[0], then = o->plays[1]; /* the callback may start another query */
+    struct engine *e = ctx;
+    if (o->worker && now.result == 0)
+        keep_forecast(e, &now.made, &o->copied, o->options.now);
     memset(o->plays, 0, sizeof(o->plays));
     clear(o);
     if (o->worker)
@@ -409,7 +442,7 @@ static void outlook_computed(void *ctx, struct worker_job *job, bool was_run) {
 
 static void outlook_init(struct engine *e) {
     static const struct worker_calls calls = { .run = outlook_compute, .done = outlook_computed };
-    outlook_of(e)->worker = worker_new(e->loop, &calls, NULL);
+    outlook_of(e)->worker = worker_new(e->loop, &calls, e);
 }
 
 /* Joins the thread. */
@@ -417,27 +450,21 @@ static void outlook_free(struct engine *e) {
     worker_free(TAKE_PTR(outlook_of(e)->worker), WORKER_DROP, 0);
 }
 
-static int outlook_begin(struct engine *e, struct config *config, uint32_t open,
-                         struct error *err) {
+static int outlook_begin(struct engine *e, struct config *config, struct error *err) {
     struct engine_outlook_state *o = outlook_of(e);
     for (size_t i = 0; i < config_agent_count(e->config); i++)
         config_add_builtin_agent(config, config_agent_name(e->config, i));
     /* Before the copies: it may add names to the core. */
-    int r = engine_coming(e, e->config, OUTLOOK_HORIZON, &o->plays[0].coming, err);
+    int r = engine_coming(e, e->config, HORIZON, &o->plays[0].coming, err);
     if (r == 0)
-        r = engine_coming(e, config, OUTLOOK_HORIZON, &o->plays[1].coming, err);
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(o->plays); i++) {
-        o->plays[i].copy = core_copy(e->core);
-        o->plays[i].open = open;
-    }
+        r = engine_coming(e, config, HORIZON, &o->plays[1].coming, err);
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(o->plays); i++)
+        o->plays[i].copy = copy_queue(e, &o->copied);
     if (r == 0)
         r = configure_copy(e, config, o->plays[1].copy, err);
     if (r < 0)
         return r;
     forecast_expect(e, &o->options);
-    o->options.horizon = OUTLOOK_HORIZON;
-    o->options.max_steps = OUTLOOK_STEPS_MAX;
-    o->options.wants_ends = true;
     r = worker_submit(o->worker, &o->job);
     return r < 0 ? error_set(err, r, "cannot start a thread: %s", strerror(-r)) : 0;
 }
@@ -457,7 +484,7 @@ int engine_whatif(struct engine *e, struct config *config, outlook_ready ready, 
                          "the queue is too large to be played forward here (%" PRIu32
                          " open tasks, %zu MB): ask again when it is shorter",
                          open, counts.bytes >> 20);
-    int r = outlook_begin(e, config, open, err);
+    int r = outlook_begin(e, config, err);
     if (r < 0) {
         clear(o);
         return r;

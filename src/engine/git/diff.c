@@ -402,16 +402,43 @@ static bool diff_worked(struct job *job, const char *what) {
 
 static void run_diff(struct job *job, const char *how, size_t most, job_step then) {
     const struct diff_work *work = job->diff;
-    const char *to = work->is_live ? "--" : work->one.to;
+    const struct diff_question *question = &work->question;
+    bool is_patch = strcmp(how, "--patch") == 0;
+    const char *words[32];
+    size_t n = 0;
+    static const char *const first[] = {
+        "-c",
+        "core.quotePath=false",
+        "-c",
+        "core.safecrlf=false",
+        "diff",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--find-renames",
+        "--no-relative",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        "--submodule=short",
+        "--ignore-submodules=dirty",
+    };
+    for (; n < ARRAY_SIZE(first); n++)
+        words[n] = first[n];
+    words[n++] = how;
     /* Names in a patch are quoted, those in a list end in NUL. */
-    const char *more = strcmp(how, "--patch") == 0 ? "--abbrev=12" : "-z";
-    diff_git(job,
-             WORDS("-c", "core.quotePath=false", "-c", "core.safecrlf=false", "diff",
-                   "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames",
-                   "--no-relative", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short",
-                   "--ignore-submodules=dirty", how, more, work->one.from, to,
-                   work->is_live ? NULL : "--"),
-             most, then);
+    words[n++] = is_patch ? "--abbrev=12" : "-z";
+    if (is_patch)
+        words[n++] = job_text(job, "--unified=%" PRIu32, question->context);
+    words[n++] = work->one.from;
+    if (!work->is_live)
+        words[n++] = work->one.to;
+    words[n++] = "--";
+    if (question->path)
+        words[n++] = question->path;
+    if (question->old_path)
+        words[n++] = question->old_path;
+    words[n] = NULL;
+    diff_git(job, words, most, then);
 }
 
 static void patch_read(struct job *job) {
@@ -623,6 +650,10 @@ int engine_diff(struct engine *e, const struct diff_question *question, diff_rea
     struct diff_work *work = diff_work_new(job);
     job->key.task = question->task;
     work->question = *question;
+    if (question->path)
+        work->question.path = job_text(job, "%s", question->path);
+    if (question->old_path)
+        work->question.old_path = job_text(job, "%s", question->old_path);
     int r = prepare_diff(job, err);
     if (r < 0) {
         job_free(job);

@@ -164,6 +164,7 @@ struct job {
     job_step after_commit, after_abandon, after_discard, after_conflict, after_repair;
     time_ms lock_until;
     unsigned tries;      /* how often the base moved during this attempt */
+    unsigned lists;      /* how often git could not list the worktrees */
     unsigned deliveries; /* failed deliveries */
     int lock;            /* of the merge; -1: none */
     char *base_ref;

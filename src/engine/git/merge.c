@@ -26,6 +26,7 @@
 #define LOCK_AGAIN  100 /* ms */
 #define NAMES_SHOWN 5
 #define CHECK_MAX   HOURS(24) /* of a check that has no timeout of its own */
+#define FORWARD_MAX HOURS(24) /* git.timeout_s would leave files of a checkout half updated */
 
 #define CHECK_OUTPUT (64u << 10)
 
@@ -135,13 +136,29 @@ static void forward_checkout(struct job *job, const char *named) {
                                    .cwd = top,
                                    .git_dir = strbuf_text(&checkout.git_dir),
                                    .work_tree = top,
+                                   .timeout = FORWARD_MAX,
                                    .outlives = true };
     job_call(job, &call, checkout_forwarded);
     repository_checkout_finish(&checkout);
 }
 
+#define LISTS_MAX  20
+#define LIST_PAUSE 100 /* ms */
+
+static void list_checkouts(struct job *job);
+
+static void list_again(void *ctx) {
+    list_checkouts(ctx);
+}
+
 static void checkouts_listed(struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf where = STRBUF_INIT;
+    /* Git reads the files of every worktree and fails if one is being created or removed: by a job in
+     * another lane, or by another program. */
+    if (job->result.code > 0 && job->lists++ < LISTS_MAX) {
+        job_wait(job, LIST_PAUSE, list_again);
+        return;
+    }
     if (!job_worked(job, "git worktree list", try_merge_again))
         return;
     if (git_find_checkout(job->result.output, job->record.base, &where))
@@ -153,11 +170,16 @@ static void checkouts_listed(struct job *job) {
                            base_updated);
 }
 
+static void list_checkouts(struct job *job) {
+    job_git(job, WORDS("worktree", "list", "--porcelain"), checkouts_listed);
+}
+
 static void move_base(struct job *job) {
     job->doing = "moves the base branch";
     job->can_stop = false;
+    job->lists = 0;
     diff_keep_merge(job);
-    job_git(job, WORDS("worktree", "list", "--porcelain"), checkouts_listed);
+    list_checkouts(job);
 }
 
 /* --- checks after a rebase -------------------------------------------------------------------- */

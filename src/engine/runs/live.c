@@ -93,7 +93,8 @@ static bool put_last(const char *text, size_t size, struct strbuf *out) {
     size_t begin = size;
     while (begin > 0 && text[begin - 1] != '\n' && text[begin - 1] != '\r')
         begin--;
-    while (begin < size && (unsigned char)text[begin] <= ' ')
+    /* A color at the beginning stays: without its escape the rest of the code would be text. */
+    while (begin < size && (unsigned char)text[begin] <= ' ' && text[begin] != '\x1b')
         begin++;
     size -= begin;
     for (size_t i = 0; i < size && i < SHOWN_MAX; i++)
@@ -143,6 +144,24 @@ static bool read_end(const struct engine *e, const char *path, struct strbuf *ou
     return put_line(begin, (size_t)(tail + n - begin), out);
 }
 
+/* Of the first of these logs of a run that has any. */
+static bool read_last_line(const struct engine *e, task_id task, uint32_t attempt,
+                           const char *const names[2], struct strbuf *out) {
+    for (size_t i = 0; i < 2; i++) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        engine_run_folder(e, task, attempt, &path);
+        strbuf_puts(&path, names[i]);
+        if (read_end(e, strbuf_text(&path), out))
+            return true;
+    }
+    return false;
+}
+
+bool engine_ended_line(const struct engine *e, task_id task, uint32_t attempt, struct strbuf *out) {
+    static const char *const names[] = { "/err.log", "/out.log" };
+    return read_last_line(e, task, attempt, names, out);
+}
+
 bool engine_last_line(const struct engine *e, task_id task, struct strbuf *out) {
     static const char *const names[] = { "/out.log", "/err.log" };
     const struct live_run *run = run_find(e, task);
@@ -151,14 +170,7 @@ bool engine_last_line(const struct engine *e, task_id task, struct strbuf *out) 
         strbuf_puts(out, line);
         return true;
     }
-    for (size_t i = 0; run && i < ARRAY_SIZE(names); i++) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        engine_run_folder(e, task, run->view.attempt, &path);
-        strbuf_puts(&path, names[i]);
-        if (read_end(e, strbuf_text(&path), out))
-            return true;
-    }
-    return false;
+    return run && read_last_line(e, task, run->view.attempt, names, out);
 }
 
 /* --- shared folders --------------------------------------------------------------------------- */

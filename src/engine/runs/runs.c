@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "engine/live_run.h"
 #include "engine/run_token.h"
+#include "engine/runs.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
 #include "os/random.h"
@@ -131,6 +132,11 @@ void engine_run_folder(const struct engine *e, task_id task, uint32_t attempt, s
     char id[ENGINE_ID_MAX];
     strbuf_printf(out, "%s/", e->runs_folder);
     rundir_name(out, engine_task_id(e, task, id), attempt);
+}
+
+void engine_run_order(const struct engine *e, task_id task, uint32_t attempt, struct strbuf *out) {
+    engine_run_folder(e, task, attempt, out);
+    strbuf_puts(out, "/" RUN_ORDER_NAME);
 }
 
 int run_read_spec(const struct engine *e, const struct live_run *run, struct run_spec_read **ret,

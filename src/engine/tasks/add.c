@@ -72,11 +72,6 @@ static void write_added(struct engine *e, const struct submission *s) {
     event_end(e, &data, "task.added", s->spec.id, 0);
 }
 
-void engine_put_context(struct engine *e, task_id task, const char *context) {
-    store_put_context(e->turn.batch, task, context);
-    turn_wrote(e);
-}
-
 /* For the parts: the task is in the core and in the batch. */
 static void register_added(struct engine *e, const struct submission *s) {
     escalation_added(e, s);

@@ -1,7 +1,9 @@
-/* edits.c: replaces the submissions of tasks, and counts how often. See edits.h.
+/* edits.c: replaces the submissions and contexts of tasks, and counts how often. See edits.h.
  *
- * The count is a note of the task, in the commit of the edit. It stays as long as the task: it must
- * never fall, because a version that comes back would let a stale edit pass. */
+ * The count of edits is a note of the task, in the commit of the edit. It stays as long as the task: it must
+ * never fall, because a version that comes back would let a stale edit pass.
+ *
+ * For a request that reads a text from the store and writes it back, the last writes are remembered. */
 #include "engine/edits.h"
 
 #include <inttypes.h>
@@ -19,16 +21,21 @@ struct edited {
     uint64_t count;
 };
 
+#define WRITES_KEPT 256u /* an older one may be about any task */
+
 struct edits {
     struct id_table of_task; /* struct edited */
-    LIST(task_id) now;       /* in this turn */
+    task_id writes[WRITES_KEPT];
+    uint64_t written;  /* submissions and contexts, since the start */
+    uint64_t at_begin; /* `written` when the turn began */
 };
 
 PART_STATE(edits, struct edits, edits_of)
 
 static void edits_drop_all(struct engine *e) {
     id_table_finish(&edits_of(e)->of_task);
-    edits_of(e)->now.count = 0;
+    edits_of(e)->written += WRITES_KEPT + 1; /* what was read before is old */
+    edits_of(e)->at_begin = edits_of(e)->written;
 }
 
 static void edits_reset(struct engine *e) {
@@ -38,7 +45,6 @@ static void edits_reset(struct engine *e) {
 
 static void edits_free(struct engine *e) {
     edits_drop_all(e);
-    free(edits_of(e)->now.items);
 }
 
 static struct edited *edited_of(struct engine *e, task_id task) {
@@ -59,12 +65,33 @@ uint64_t engine_task_version(const struct engine *e, task_id task) {
     return (uint64_t)view.attempt + (edited ? edited->count : 0);
 }
 
-bool engine_is_edited_now(const struct engine *e, task_id task) {
+uint64_t engine_text_writes(const struct engine *e) {
+    return edits_of(e)->written;
+}
+
+bool engine_text_changed(const struct engine *e, task_id task, uint64_t since) {
     const struct edits *s = edits_of(e);
-    for (size_t i = 0; i < s->now.count; i++)
-        if (s->now.items[i] == task)
+    if (s->written - since > WRITES_KEPT)
+        return true;
+    for (uint64_t i = since; i < s->written; i++)
+        if (s->writes[i % WRITES_KEPT] == task)
             return true;
     return false;
+}
+
+bool engine_is_edited_now(const struct engine *e, task_id task) {
+    return engine_text_changed(e, task, edits_of(e)->at_begin);
+}
+
+static void note_write(struct engine *e, task_id task) {
+    struct edits *s = edits_of(e);
+    s->writes[s->written++ % WRITES_KEPT] = task;
+}
+
+void engine_put_context(struct engine *e, task_id task, const char *context) {
+    store_put_context(e->turn.batch, task, context);
+    turn_wrote(e);
+    note_write(e, task);
 }
 
 void engine_edit_task(struct engine *e, task_id task, const struct engine_edit *edit) {
@@ -76,7 +103,7 @@ void engine_edit_task(struct engine *e, task_id task, const struct engine_edit *
     store_edit_spec(e->turn.batch, task, edit->title, edit->json);
     note_put_task(e, NOTE, task, count);
     turn_wrote(e);
-    *LIST_ADD(&edits_of(e)->now) = task;
+    note_write(e, task);
     struct json_writer *w = event_begin(&data);
     json_put_array(w, "members");
     for (size_t i = 0; i < edit->member_count; i++)
@@ -97,7 +124,7 @@ static void edits_applied(struct engine *e, const struct fact *fact) {
 
 /* No turn begins before the commit of the last one is on disk. */
 static void edits_begin(struct engine *e) {
-    edits_of(e)->now.count = 0;
+    edits_of(e)->at_begin = edits_of(e)->written;
 }
 
 const struct engine_part edits_part = {

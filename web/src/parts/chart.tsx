@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { colour, paint } from '../theme';
+import { dayOf, offsetAt, timeOf, zone } from '../zone';
 
 export interface Line {
     label: string;
@@ -39,7 +40,7 @@ export function Chart({
     const box = useRef<HTMLDivElement>(null);
     const [at, setAt] = useState<number | null>(null);
     const painted = paint.value;
-    const shape = JSON.stringify([lines, height, label, painted, max]);
+    const shape = JSON.stringify([lines, height, label, painted, max, zone()]);
     const plot = useRef<uPlot | null>(null);
     const data = [times.map((t) => t / 1000), ...values] as uPlot.AlignedData;
 
@@ -54,11 +55,11 @@ export function Chart({
             ticks: { show: false },
             ...more,
         });
-        // Bars stand for days of UTC: each has its date below, and the first and the last have room.
+        // Bars stand for days: each has its date below, and the first and the last have room.
         const days = lines.some((line) => line.bars);
         const room = days ? 0.6 * 86400 : 0;
         const opts: uPlot.Options = {
-            ...(days ? { tzDate: (s: number) => uPlot.tzDate(new Date(s * 1000), 'Etc/UTC') } : {}),
+            tzDate: (s: number) => uPlot.tzDate(new Date(s * 1000), zone()),
             width: el.clientWidth,
             height,
             padding: [10, 22, 0, 0],
@@ -149,14 +150,7 @@ function stamps(
 ): (u: uPlot, all: number[], axis: number, space: number, gap: number) => string[] {
     return (_, all, __, ___, gap) =>
         all.map((s) => {
-            const at = new Date(s * 1000);
-            const midnight = at.getHours() === 0 && at.getMinutes() === 0;
-            if (days || gap >= 86400 || midnight)
-                return at.toLocaleDateString('en-GB', {
-                    day: 'numeric',
-                    month: 'short',
-                    ...(days ? { timeZone: 'UTC' } : {}),
-                });
-            return at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+            const midnight = (s * 1000 + offsetAt(s * 1000)) % 86400e3 === 0;
+            return days || gap >= 86400 || midnight ? dayOf(s * 1000) : timeOf(s * 1000);
         });
 }

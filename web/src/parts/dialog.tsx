@@ -31,6 +31,11 @@ export function Dialog({
                 event.preventDefault();
                 onClose();
             }}
+            onClose={() => {
+                // A browser may close it without asking when Escape is pressed twice.
+                ref.current?.showModal();
+                onClose();
+            }}
             onClick={(event) => {
                 if (event.target === ref.current) onClose();
             }}
@@ -54,6 +59,8 @@ interface Question {
     yes: string;
     /** What the answer may be explained with; null when there is nothing to explain. */
     reason: string | null;
+    /** The button for yes has the focus, because nothing is lost by it. */
+    eager: boolean;
     answer: (reason: string | null) => void;
 }
 
@@ -65,9 +72,10 @@ export function ask(
     text: string,
     yes: string,
     reason: string | null = null,
+    eager = false,
 ): Promise<string | null> {
     return new Promise((answer) => {
-        question.value = { title, text, yes, reason, answer };
+        question.value = { title, text, yes, reason, eager, answer };
     });
 }
 
@@ -91,14 +99,26 @@ export function Questions() {
                 {q.reason !== null && (
                     <label class="field">
                         {q.reason}
-                        <textarea ref={input} rows={3} autofocus />
+                        <textarea
+                            ref={input}
+                            rows={3}
+                            autofocus
+                            onKeyDown={(event) => {
+                                if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
+                                    event.currentTarget.form?.requestSubmit();
+                            }}
+                        />
                     </label>
                 )}
                 <div class="buttons">
                     <button type="button" onClick={() => end(null)}>
                         No, leave it
                     </button>
-                    <button type="submit" class="danger">
+                    <button
+                        type="submit"
+                        class={q.eager ? 'primary' : 'danger'}
+                        autofocus={q.eager}
+                    >
                         {q.yes}
                     </button>
                 </div>

@@ -3,55 +3,42 @@
 import { useState } from 'preact/hooks';
 import { get } from '../api';
 import { useLoad } from '../load';
-import { count, line, visible } from '../text';
+import { parts, rowsOf } from '../patch';
+import { count, line } from '../text';
 import type { DiffFile, TaskDiff, TaskFull } from '../types';
+import { DiffRows } from './diff_rows';
 import { Empty, Problem, Section } from './small';
 
-const LINES_MAX = 2000;
-const LINE_MAX = 4000;
 const ITERATIONS_SHOWN = 20;
 
-/** The part of each file, in the order of the files. Lines of a file have a sign before them, so none is taken for a head. */
-export function parts(patch: string): string[][] {
-    const found: string[][] = [];
-    for (const text of patch.split('\n'))
-        if (text.startsWith('diff --git ')) found.push([]);
-        else found[found.length - 1]?.push(text);
-    for (const one of found) if (one[one.length - 1] === '') one.pop();
-    return found;
-}
-
-function lineClass(text: string, head: boolean): string {
-    if (head || text.startsWith('@@') || text.startsWith('\\')) return 'diff-hunk';
-    return text.startsWith('+') ? 'diff-added' : text.startsWith('-') ? 'diff-removed' : '';
+/** The name of a file, and how much of it has changed. */
+export function FileName({ file }: { file: DiffFile }) {
+    return (
+        <>
+            <span class="mono">
+                {file.old_path ? `${line(file.old_path)} → ` : ''}
+                {line(file.path)}
+            </span>
+            {file.binary ? (
+                <span class="faint">binary</span>
+            ) : (
+                <>
+                    <span class="num diff-plus">+{count(file.added)}</span>
+                    <span class="num diff-minus">−{count(file.removed)}</span>
+                </>
+            )}
+        </>
+    );
 }
 
 export function Patch({ lines, name }: { lines: string[] | undefined; name: string }) {
-    if (!lines)
-        return (
-            <p class="faint">
-                The change is too large to be shown here: <code class="command">sluice diff</code>{' '}
-                and git have it.
-            </p>
-        );
-    const first = lines.findIndex((text) => text.startsWith('@@'));
-    return (
-        <div
-            class="diff-text"
-            dir="ltr"
-            role="region"
-            tabIndex={0}
-            aria-label={`the change of ${line(name)}`}
-        >
-            {lines.slice(0, LINES_MAX).map((text, n) => (
-                <div key={n} class={`diff-line ${lineClass(text, first < 0 || n < first)}`}>
-                    {visible(text.slice(0, LINE_MAX))}
-                </div>
-            ))}
-            {lines.length > LINES_MAX && (
-                <div class="diff-line diff-hunk">{count(lines.length - LINES_MAX)} more lines</div>
-            )}
-        </div>
+    return lines ? (
+        <DiffRows rows={rowsOf(lines)} name={name} />
+    ) : (
+        <p class="faint">
+            The change is too large to be shown here: <code class="command">sluice diff</code> and
+            git have it.
+        </p>
     );
 }
 
@@ -71,18 +58,7 @@ function File({
     return (
         <li>
             <button class="quiet diff-file" aria-expanded={open} onClick={toggle}>
-                <span class="mono">
-                    {file.old_path ? `${line(file.old_path)} → ` : ''}
-                    {line(file.path)}
-                </span>
-                {file.binary ? (
-                    <span class="faint">binary</span>
-                ) : (
-                    <>
-                        <span class="num diff-added">+{count(file.added)}</span>
-                        <span class="num diff-removed">−{count(file.removed)}</span>
-                    </>
-                )}
+                <FileName file={file} />
             </button>
             {open &&
                 (loading ? (
@@ -91,6 +67,34 @@ function File({
                     <Patch lines={lines} name={file.path} />
                 ))}
         </li>
+    );
+}
+
+/** Which iteration is shown; 0: all of them. */
+export function IterationChoice({
+    task,
+    iteration,
+    choose,
+}: {
+    task: TaskFull;
+    iteration: number;
+    choose: (iteration: number) => void;
+}) {
+    const from = Math.max(1, task.iteration - ITERATIONS_SHOWN + 1);
+    if (task.iteration <= 1) return null;
+    return (
+        <select
+            aria-label="iteration"
+            value={String(iteration)}
+            onChange={(event) => choose(Number(event.currentTarget.value))}
+        >
+            <option value="0">all of it</option>
+            {Array.from({ length: task.iteration - from + 1 }, (_, n) => from + n).map((n) => (
+                <option key={n} value={String(n)}>
+                    iteration {n}
+                </option>
+            ))}
+        </select>
     );
 }
 
@@ -116,7 +120,6 @@ export function Changes({ task }: { task: TaskFull }) {
         if (!next.delete(path)) next.add(path);
         setOpen(next);
     };
-    const from = Math.max(1, task.iteration - ITERATIONS_SHOWN + 1);
     const error = stat.error ?? full.error;
     return (
         <Section
@@ -128,26 +131,14 @@ export function Changes({ task }: { task: TaskFull }) {
             }
             actions={
                 <>
-                    {task.iteration > 1 && (
-                        <select
-                            aria-label="iteration"
-                            value={String(iteration)}
-                            onChange={(event) => {
-                                setIteration(Number(event.currentTarget.value));
-                                setOpen(new Set());
-                            }}
-                        >
-                            <option value="0">all of it</option>
-                            {Array.from(
-                                { length: task.iteration - from + 1 },
-                                (_, n) => from + n,
-                            ).map((n) => (
-                                <option key={n} value={String(n)}>
-                                    iteration {n}
-                                </option>
-                            ))}
-                        </select>
-                    )}
+                    <IterationChoice
+                        task={task}
+                        iteration={iteration}
+                        choose={(n) => {
+                            setIteration(n);
+                            setOpen(new Set());
+                        }}
+                    />
                     <button
                         class="quiet"
                         onClick={() => {

@@ -1,195 +1,95 @@
-// log.tsx: what a run prints, while it prints it; of an agent, what it says and does, as the daemon renders it. The log
-// is read once and continues from its position after a lost connection (a transcript is read again: its offsets are not
-// those of the log); a hundred lines are on the page, however many there are.
+// log.tsx: what a run prints, while it prints it: output and errors in their order, with their colours; of an agent the
+// conversation, as the daemon reads it (logread.ts). However long it is, only what is near the visible part is on the page.
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { open, words } from '../api';
+import { words } from '../api';
 import { useKeys } from '../keys';
 import { connection } from '../live';
-import { LogText, pieces } from '../logtext';
-import { count, many, visible } from '../text';
-import { VList } from './vlist';
+import { type LogChoice, type Reading, useLog, wholeLog } from '../logread';
+import type { LogItem, LogLine, LogText } from '../logtext';
+import { href } from '../route';
+import { count, many } from '../text';
+import { Blocks } from './blocks';
+import { Styled, withoutHalf } from './styled';
+import { Entry } from './talk';
+import { say } from './toast';
 
-const TAIL_BYTES = 256 * 1024;
 const ROW = 18;
+const TALK_ROW = 40;
+const WRAP = 'sluice.log.wrap';
 
 const STREAMS: Record<string, string> = {
+    all: 'all',
     out: 'output',
     err: 'errors',
     check: 'checks',
     prepare: 'preparation',
 };
 
-/** Reads the log and follows it while the run is live. The caller is drawn again as lines arrive. */
-function useLogText(
-    task: string,
-    attempt: number,
-    live: boolean,
-    stream: string,
-    whole: boolean,
-    raw: boolean,
-) {
-    const [agent, setAgent] = useState(false);
-    const [error, setError] = useState<string | null>(null);
-    const [, drawn] = useState(0);
-    const log = useRef(new LogText(false));
-    const offset = useRef(0);
-    const reachable = connection.value !== 'lost';
-
-    useEffect(() => {
-        const stop = new AbortController();
-        let frame = 0;
-        const draw = () => {
-            if (!frame)
-                frame = requestAnimationFrame(() => {
-                    frame = 0;
-                    drawn((n) => n + 1);
-                });
-        };
-        let rendered = false;
-        const read = async (again: boolean) => {
-            const from = again
-                ? { offset: offset.current + log.current.bytes }
-                : { tail: whole ? undefined : TAIL_BYTES };
-            const query = { attempt, stream, follow: live, format: raw ? 'raw' : 'text', ...from };
-            const answer = await open(
-                `/v1/tasks/${encodeURIComponent(task)}/log`,
-                query,
-                stop.signal,
-            );
-            rendered = (answer.headers.get('Content-Type') ?? '').startsWith('text/plain');
-            setAgent(answer.headers.has('X-Sluice-Adapter'));
-            if (!again) {
-                offset.current = Number(answer.headers.get('X-Sluice-Offset') ?? '0');
-                log.current = new LogText(offset.current > 0 && !rendered);
-            }
-            setError(null);
-            draw();
-            const reader = answer.body?.getReader();
-            for (;;) {
-                const part = await reader?.read();
-                if (!part || part.done) return;
-                log.current.add(part.value);
-                draw();
-            }
-        };
-        const run = async () => {
-            for (let again = false; ; again = true) {
-                try {
-                    await read(again && !rendered && (log.current.bytes > 0 || offset.current > 0));
-                    return;
-                } catch (problem) {
-                    if (stop.signal.aborted) return;
-                    setError(words(problem));
-                    if (!live) return;
-                }
-                await new Promise((go) => setTimeout(go, 1000));
-                if (stop.signal.aborted) return;
-            }
-        };
-        log.current = new LogText(false);
-        offset.current = 0;
-        draw();
-        void run();
-        return () => {
-            stop.abort();
-            cancelAnimationFrame(frame);
-        };
-    }, [task, attempt, stream, whole, raw, live && reachable]);
-
-    return { log: log.current, offset: offset.current, agent, error };
+/** Which log is shown, and which line of it is chosen; in the address, so that it can be shared. */
+export interface LogPlace {
+    stream: string;
+    raw: boolean;
+    /** From 1; 0: none. */
+    line: number;
 }
 
-function Line({
-    line,
-    number,
-    here,
-    wanted,
-    codes,
-}: {
-    line: { text: string; cut: number };
-    /** Null when the beginning of the log was not read. */
-    number: number | null;
-    here: boolean;
-    wanted: string;
-    codes: boolean;
-}) {
+function Line({ line, wanted, codes }: { line: LogLine; wanted: string; codes: boolean }) {
     return (
-        <div class={`log-line${here ? ' here' : ''}`}>
-            <span class="log-n" aria-hidden="true">
-                {number ?? '·'}
-            </span>
-            <span class="foreign" dir="ltr">
-                {pieces(line.text, wanted).map((piece, n) =>
-                    piece.kind === 'code' ? (
-                        codes ? (
-                            <i key={n} class="code">
-                                {visible(piece.text)}
-                            </i>
-                        ) : null
-                    ) : piece.kind === 'hit' ? (
-                        <mark key={n}>{visible(piece.text)}</mark>
-                    ) : (
-                        visible(piece.text)
-                    ),
-                )}
-                {line.cut > 0 && (
-                    <i class="code"> … {count(line.cut)} more characters in this line</i>
-                )}
-            </span>
-        </div>
+        <span class="foreign" dir="ltr">
+            <Styled
+                text={line.cut > 0 ? withoutHalf(line.text) : line.text}
+                from={line.from}
+                wanted={wanted}
+                codes={codes}
+            />
+            {line.cut > 0 && <i class="code"> … {count(line.cut)} more characters in this line</i>}
+        </span>
     );
 }
 
-function Lines({
-    task,
-    log,
-    partial,
-    stick,
-    release,
-    wanted,
-    reveal,
-    codes,
-}: {
-    task: string;
-    log: LogText;
-    /** The beginning of the log was not read: lines have no numbers. */
-    partial: boolean;
-    stick: boolean;
-    /** Called when the reader scrolls away from the end. */
-    release: () => void;
+interface Shown {
     wanted: string;
-    reveal: number | null | undefined;
     codes: boolean;
+    unfolded: boolean;
+}
+
+function Row({
+    item,
+    index,
+    number,
+    link,
+    here,
+    shown,
+}: {
+    item: LogItem;
+    index: number;
+    /** Null when the beginning of the log was not read. */
+    number: number | null;
+    link: string;
+    here: boolean;
+    shown: Shown;
 }) {
-    const lines = log.lines;
+    const isLine = item.kind === 'line';
+    const kind = isLine ? `log-line${item.stream === 'err' ? ' err' : ''}` : 'talk';
+    const nested = !isLine && item.nested ? ' nested' : '';
     return (
-        <VList
-            class="log-lines"
-            label={`log of ${task}`}
-            role="log"
-            count={lines.length}
-            rowHeight={ROW}
-            stick={stick}
-            height={Math.max(6, lines.length + 1) * ROW}
-            onScrolledAway={(isAway) => {
-                if (isAway && stick) release();
-            }}
-            reveal={reveal}
-            row={(i) => {
-                const one = lines[i];
-                return one ? (
-                    <Line
-                        key={i + log.dropped}
-                        line={one}
-                        number={partial ? null : i + 1 + log.dropped}
-                        here={reveal === i}
-                        wanted={wanted}
-                        codes={codes}
-                    />
-                ) : null;
-            }}
-        />
+        <div class={`${kind}${nested}${here ? ' here' : ''}`} data-row={index}>
+            {number === null ? (
+                <span class="log-n" aria-hidden="true">
+                    ·
+                </span>
+            ) : (
+                <a class="log-n" href={link} tabIndex={-1} aria-label={`line ${number}`}>
+                    {number}
+                </a>
+            )}
+            {isLine ? (
+                <Line line={item} wanted={shown.wanted} codes={shown.codes} />
+            ) : (
+                <Entry of={item} wanted={shown.wanted} all={shown.unfolded} here={here} />
+            )}
+        </div>
     );
 }
 
@@ -258,7 +158,7 @@ function Search({
     at: number;
 }) {
     return (
-        <>
+        <span class="log-search">
             <input
                 ref={input}
                 type="search"
@@ -270,18 +170,232 @@ function Search({
                     if (event.key === 'Enter') step(event.shiftKey ? -1 : 1);
                 }}
             />
-            {wanted && <span class="num faint">{hitWords(found, at)}</span>}
-        </>
+            {wanted && (
+                <>
+                    <button
+                        class="quiet"
+                        aria-label="previous hit"
+                        title="previous (N)"
+                        disabled={found === 0}
+                        onClick={() => step(-1)}
+                    >
+                        ↑
+                    </button>
+                    <button
+                        class="quiet"
+                        aria-label="next hit"
+                        title="next (n)"
+                        disabled={found === 0}
+                        onClick={() => step(1)}
+                    >
+                        ↓
+                    </button>
+                    <span class="num faint" role="status">
+                        {hitWords(found, at)}
+                    </span>
+                </>
+            )}
+        </span>
     );
 }
 
-function Foot({ log, missing, live }: { log: LogText; missing: number; live: boolean }) {
+/** It reads a signal, so it is drawn again only for other values: numbers, not the log that grows. */
+function Foot({
+    size,
+    hasEntries,
+    missing,
+    live,
+}: {
+    size: number;
+    hasEntries: boolean;
+    missing: number;
+    live: boolean;
+}) {
+    const lost = connection.value === 'lost';
     return (
         <p class="log-foot faint num">
-            {many(log.lines.length, 'line')}, {many(log.bytes, 'byte')}
-            {missing > 0 ? `; the first ${count(missing)} are not shown` : ''}
-            {live ? ', goes on' : ''}
+            {hasEntries ? `${count(size)} entries and lines` : many(size, 'line')}
+            {missing > 0 ? `; the first ${many(missing, 'byte')} are not shown` : ''}
+            {live ? (lost ? '; goes on when the daemon is back' : '; goes on') : ''}
         </p>
+    );
+}
+
+async function download(choice: LogChoice): Promise<void> {
+    try {
+        const blob = await wholeLog(choice, new AbortController().signal);
+        const link = document.createElement('a');
+        link.href = URL.createObjectURL(blob);
+        link.download = `${choice.task}.${choice.attempt}.${choice.stream}.log`;
+        link.click();
+        setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    } catch (error) {
+        say(words(error), true);
+    }
+}
+
+function useWrap(): [boolean, (on: boolean) => void] {
+    const [wrap, setWrap] = useState(localStorage.getItem(WRAP) === '1');
+    return [
+        wrap,
+        (on) => {
+            localStorage.setItem(WRAP, on ? '1' : '');
+            setWrap(on);
+        },
+    ];
+}
+
+/** The hits of a search; one of them is chosen. */
+function useHits(log: LogText) {
+    const [wanted, setWanted] = useState('');
+    const [at, setAt] = useState(-1);
+    const memo = useRef({ key: '', found: [] as number[] });
+    const key = `${wanted}\n${log.size}\n${log.items.length}`;
+    if (memo.current.key !== key) memo.current = { key, found: wanted ? log.find(wanted) : [] };
+    const { found } = memo.current;
+    return {
+        wanted,
+        found,
+        at,
+        row: at >= 0 ? (found[at] ?? null) : null,
+        search: (text: string) => {
+            setWanted(text);
+            setAt(-1);
+        },
+        step: (by: number) => {
+            if (found.length === 0) return;
+            setAt(
+                at < 0 ? (by > 0 ? 0 : found.length - 1) : (at + by + found.length) % found.length,
+            );
+        },
+    };
+}
+
+/** What the reader has chosen, but for the search. */
+function useView(place: LogPlace) {
+    const [stream, setStream] = useState(place.stream);
+    const [whole, setWhole] = useState(place.line > 0);
+    const [stick, setStick] = useState(place.line === 0);
+    const [raw, setRaw] = useState(place.raw);
+    const [codes, setCodes] = useState(false);
+    const [unfolded, setUnfolded] = useState(false);
+    const [wrap, setWrap] = useWrap();
+    useEffect(() => {
+        if (place.line === 0) return;
+        setStream(place.stream);
+        setRaw(place.raw);
+        setWhole(true);
+        setStick(false);
+    }, [place.line, place.stream, place.raw]);
+    return {
+        ...{ stream, whole, stick, raw, codes, unfolded, wrap },
+        ...{ setStream, setWhole, setStick, setRaw, setCodes, setUnfolded, setWrap },
+    };
+}
+
+type View = ReturnType<typeof useView>;
+
+function Tools({
+    view,
+    choice,
+    of: { log, missing, agent },
+}: {
+    view: View;
+    choice: LogChoice;
+    of: Reading;
+}) {
+    return (
+        <span class="right">
+            {missing > 0 && !view.whole && (
+                <button class="quiet" onClick={() => view.setWhole(true)}>
+                    from the beginning
+                </button>
+            )}
+            {log.hasEntries && (
+                <Toggle
+                    on={view.unfolded}
+                    set={view.setUnfolded}
+                    title="show what the tool calls got and returned"
+                    label="unfold"
+                />
+            )}
+            {agent && (
+                <Toggle
+                    on={view.raw}
+                    set={view.setRaw}
+                    title="the events as the agent prints them"
+                    label="raw"
+                />
+            )}
+            <Toggle on={view.wrap} set={view.setWrap} title="break long lines (w)" label="wrap" />
+            <Toggle
+                on={view.codes}
+                set={view.setCodes}
+                title="show the codes for a terminal, too"
+                label="codes"
+            />
+            <Toggle
+                on={view.stick}
+                set={view.setStick}
+                title="stay at the end (f)"
+                label="follow"
+            />
+            <button
+                class="quiet"
+                title="the complete file, as it was written"
+                onClick={() => void download(choice)}
+            >
+                download
+            </button>
+        </span>
+    );
+}
+
+function Items({
+    choice,
+    view,
+    of: { log, missing },
+    wanted,
+    reveal,
+}: {
+    choice: LogChoice;
+    view: View;
+    of: Reading;
+    wanted: string;
+    reveal: number | null;
+}) {
+    const { task, attempt, stream, raw } = choice;
+    const query = { attempt: String(attempt), stream, ...(raw ? { raw: '1' } : {}) };
+    return (
+        <Blocks
+            key={`${stream} ${raw}`}
+            class={`log-lines${view.wrap ? ' wrap' : ''}`}
+            label={`log of ${task}`}
+            role="log"
+            count={log.items.length}
+            size={log.hasEntries ? 40 : 100}
+            rowHeight={log.hasEntries ? TALK_ROW : ROW}
+            stick={view.stick}
+            onScrolledAway={(isAway) => {
+                if (isAway && view.stick) view.setStick(false);
+            }}
+            reveal={reveal}
+            row={(i) => {
+                const item = log.items[i];
+                const number = missing > 0 ? null : i + 1 + log.dropped;
+                return item ? (
+                    <Row
+                        key={i + log.dropped}
+                        item={item}
+                        index={i}
+                        number={number}
+                        link={href('task', task, query, `log/${number ?? 0}`)}
+                        here={reveal === i}
+                        shown={{ wanted, codes: view.codes, unfolded: view.unfolded }}
+                    />
+                ) : null;
+            }}
+        />
     );
 }
 
@@ -290,95 +404,69 @@ export function Log({
     attempt,
     live,
     streams,
+    place,
 }: {
     task: string;
     attempt: number;
     live: boolean;
     streams: string[];
+    place: LogPlace;
 }) {
-    const [stream, setStream] = useState('out');
-    const [whole, setWhole] = useState(false);
-    const [stick, setStick] = useState(true);
-    const [wanted, setWanted] = useState('');
-    const [at, setAt] = useState(-1);
-    const [codes, setCodes] = useState(true);
-    const [raw, setRaw] = useState(false);
+    const view = useView(place);
     const search = useRef<HTMLInputElement>(null);
-    const { log, offset, agent, error } = useLogText(task, attempt, live, stream, whole, raw);
-    const partial = offset > 0 && !whole;
-    const found = wanted ? log.find(wanted) : [];
+    const choice = { task, attempt, stream: view.stream, whole: view.whole, raw: view.raw };
+    const reading = useLog(choice, live);
+    const { log, error } = reading;
+    const hits = useHits(log);
     const step = (by: number) => {
-        if (found.length === 0) return;
-        setStick(false);
-        setAt((old) =>
-            old < 0 ? (by > 0 ? 0 : found.length - 1) : (old + by + found.length) % found.length,
-        );
+        view.setStick(false);
+        hits.step(by);
     };
     useKeys((key) => {
-        if (key === 'f') setStick((old) => !old);
+        if (key === 'f') view.setStick(!view.stick);
+        else if (key === 'w') view.setWrap(!view.wrap);
         else if (key === '/') search.current?.focus();
-        else if (key === 'n' && wanted) step(1);
-        else if (key === 'N' && wanted) step(-1);
+        else if (key === 'n' && hits.wanted) step(1);
+        else if (key === 'N' && hits.wanted) step(-1);
         else return false;
         return true;
     });
+    const isChosen = place.line > 0 && place.stream === view.stream && place.raw === view.raw;
 
     return (
         <div class="log">
             <div class="log-bar">
-                <StreamTabs streams={streams} stream={stream} setStream={setStream} />
+                <StreamTabs streams={streams} stream={view.stream} setStream={view.setStream} />
                 <Search
                     input={search}
-                    wanted={wanted}
-                    search={(text) => {
-                        setWanted(text);
-                        setAt(-1);
-                    }}
+                    wanted={hits.wanted}
+                    search={hits.search}
                     step={step}
-                    found={found.length}
-                    at={at}
+                    found={hits.found.length}
+                    at={hits.at}
                 />
-                <span class="right">
-                    {partial && (
-                        <button class="quiet" onClick={() => setWhole(true)}>
-                            from the beginning
-                        </button>
-                    )}
-                    {agent && (
-                        <Toggle
-                            on={raw}
-                            set={setRaw}
-                            title="the events as the agent prints them"
-                            label="raw"
-                        />
-                    )}
-                    <Toggle
-                        on={codes}
-                        set={setCodes}
-                        title="show the codes that would steer a terminal"
-                        label="codes"
-                    />
-                    <Toggle on={stick} set={setStick} title="stay at the end (f)" label="follow" />
-                </span>
+                <Tools view={view} choice={choice} of={reading} />
             </div>
-            {error && <p class="problem">{error}</p>}
-            {log.lines.length === 0 ? (
+            {error && connection.value !== 'lost' && <p class="problem">{error}</p>}
+            {log.items.length === 0 ? (
                 <p class="log-empty">
                     {live ? 'It has printed nothing yet.' : 'It has printed nothing.'}
                 </p>
             ) : (
-                <Lines
-                    task={task}
-                    log={log}
-                    partial={partial}
-                    stick={stick}
-                    release={() => setStick(false)}
-                    wanted={wanted}
-                    reveal={at >= 0 ? found[at] : null}
-                    codes={codes}
+                <Items
+                    choice={choice}
+                    view={view}
+                    of={reading}
+                    wanted={hits.wanted}
+                    reveal={hits.row ?? (isChosen ? place.line - 1 - log.dropped : null)}
                 />
             )}
-            <Foot log={log} missing={partial ? offset : 0} live={live} />
+            <Foot
+                size={log.size}
+                hasEntries={log.hasEntries}
+                missing={reading.missing}
+                live={live}
+            />
         </div>
     );
 }

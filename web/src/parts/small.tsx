@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { now } from '../live';
 import { href } from '../route';
 import { clock, line, span } from '../text';
+import { fullTime } from '../zone';
 
 /** The id of a task, as a link to it. */
 export function Tid({ id }: { id: string }) {
@@ -35,11 +36,7 @@ export function Ago({ at }: { at: number | null }) {
     if (!at) return <span class="faint">–</span>;
     const ms = now.value - at;
     return (
-        <time
-            class="num"
-            dateTime={new Date(at).toISOString()}
-            title={new Date(at).toLocaleString()}
-        >
+        <time class="num" dateTime={new Date(at).toISOString()} title={fullTime(at)}>
             {ms < 60000
                 ? 'just now'
                 : ms < 86400000

@@ -4,7 +4,7 @@ import { ApiError, get, post, words } from '../api';
 import { useLoad } from '../load';
 import { status, wantStatus } from '../live';
 import { members, type Member } from '../members';
-import { Dialog } from '../parts/dialog';
+import { ask, Dialog } from '../parts/dialog';
 import { say } from '../parts/toast';
 import { go, route } from '../route';
 import { count, many, line } from '../text';
@@ -193,7 +193,19 @@ function MoreFields() {
     );
 }
 
-export function Add({ onClose }: { onClose: () => void }) {
+function isTyped(form: HTMLFormElement | null): boolean {
+    const fields = form?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>(
+        'textarea, input:not([type=checkbox])',
+    );
+    return [...(fields ?? [])].some((field) => field.value.trim() !== field.defaultValue.trim());
+}
+
+async function mayDiscard(form: HTMLFormElement | null): Promise<boolean> {
+    const text = 'The task was not added yet.';
+    return !isTyped(form) || (await ask('Discard what you typed?', text, 'Discard')) !== null;
+}
+
+export function Add({ onClose: end }: { onClose: () => void }) {
     const agents = useLoad('agents', (signal) =>
         get<Page<Agent>>('/v1/agents', { limit: 200 }, signal),
     );
@@ -202,6 +214,7 @@ export function Add({ onClose }: { onClose: () => void }) {
     const [error, setError] = useState<string | null>(null);
     const [busy, setBusy] = useState(false);
     const form = useRef<HTMLFormElement>(null);
+    const onClose = () => void mayDiscard(form.current).then((yes) => yes && end());
     const shown = mode === 'prompt' && agents.data && names.length === 0 ? 'command' : mode;
 
     const submit = async (event: SubmitEvent) => {
@@ -217,7 +230,7 @@ export function Add({ onClose }: { onClose: () => void }) {
             }>('/v1/tasks', body);
             wantStatus();
             const first = got.tasks[0];
-            onClose();
+            end();
             say(
                 got.tasks.length === 1 && first
                     ? `${first.id}: ${first.result}${first.queue_position ? `, place ${count(first.queue_position)}` : ''}`

@@ -1,30 +1,35 @@
 // board.tsx: all tasks, by state, by project or in one list; filtered, searched, moved through by keys.
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { act, ACTIONS, changes, possible } from '../actions';
+import { changes } from '../actions';
 import { get } from '../api';
+import { gridOf, isNarrow, type ListColumn, shownColumns } from '../columns';
 import { Feed, refresh } from '../feed';
 import { useKeys } from '../keys';
 import { useLoad, useThrottle } from '../load';
 import { epoch, onEvents, status } from '../live';
+import { Bulk } from '../parts/bulk';
+import { ColumnChoice, ListHead, SavedFilters, type Sorting, sortingOf } from '../parts/list_head';
 import { Mark } from '../parts/mark';
 import { Ago, Empty, Problem, Text, Tid } from '../parts/small';
 import { VList } from '../parts/vlist';
 import { go, href, refine, route } from '../route';
+import { useSelection } from '../selection';
 import { count, holdWords, line } from '../text';
 import type { Agent, Event, Page, State, Status, Task } from '../types';
 
 const OPEN: State[] = ['draft', 'waiting', 'ready', 'starting', 'running', 'held'];
 const ALL: State[] = [...OPEN, 'done', 'failed', 'canceled', 'invalidated'];
-const CARD = 62;
+const CARD = 72;
 const ROW = 34;
+const ROW_NARROW = 48;
 
 interface Column {
     key: string;
     label: string;
     mark: State | null;
     states: State[];
-    order: 'new' | 'queue';
+    order: 'new' | 'queue' | 'sorted';
     query: Record<string, string>;
     total: number | null;
 }
@@ -48,6 +53,7 @@ interface Filters {
     kind: string;
     group: string;
     text: string;
+    sorting: Sorting;
 }
 
 function filters(query: URLSearchParams): Filters {
@@ -64,6 +70,7 @@ function filters(query: URLSearchParams): Filters {
         kind: query.get('kind') ?? '',
         group: query.get('group') ?? '',
         text: query.get('text') ?? '',
+        sorting: sortingOf(query),
     };
 }
 
@@ -93,13 +100,23 @@ function columns(f: Filters, s: Status | null): Column[] {
     }
     if (f.layout === 'list') {
         const states = f.states.length ? f.states : f.text ? ALL : OPEN;
+        // The daemon sorts, and not together with a search.
+        const sorted = !f.text && f.sorting.by !== '';
+        if (sorted) {
+            query.sort = f.sorting.by;
+            if (f.sorting.reverse) query.reverse = 'true';
+        }
         return [
             {
                 key: 'list',
                 label: '',
                 mark: null,
                 states,
-                order: states.length === 1 && states[0] === 'ready' ? 'queue' : 'new',
+                order: sorted
+                    ? 'sorted'
+                    : states.length === 1 && states[0] === 'ready'
+                      ? 'queue'
+                      : 'new',
                 query,
                 total: countOf(s, states, f),
             },
@@ -123,6 +140,15 @@ function columns(f: Filters, s: Status | null): Column[] {
         }));
 }
 
+/** The same tasks, for those who want all of their ids. */
+function matching(f: Filters, column: Column | undefined): Record<string, string> {
+    const query: Record<string, string> = { ...column?.query };
+    delete query.sort;
+    delete query.reverse;
+    if (f.text) query.text = f.text;
+    return { ...query, state: (column?.states ?? []).join(',') };
+}
+
 function reasonOf(task: Task): string {
     if (task.state === 'held') return task.why ?? holdWords(task.hold);
     if (task.state === 'running' || task.state === 'starting')
@@ -136,34 +162,85 @@ interface Place {
     row: number;
 }
 
+function Pick({
+    task,
+    chosen,
+    pick,
+}: {
+    task: Task;
+    chosen: boolean;
+    pick: (isRange: boolean) => void;
+}) {
+    return (
+        <label class="pick">
+            <input
+                type="checkbox"
+                aria-label={`choose ${task.id}`}
+                checked={chosen}
+                onClick={(event) => pick(event.shiftKey)}
+            />
+        </label>
+    );
+}
+
+function Cell({ column, task }: { column: ListColumn; task: Task }) {
+    switch (column.name) {
+        case 'state':
+            return <Mark state={task.state} />;
+        case 'id':
+            return <Tid id={task.id} />;
+        case 'title':
+            return (
+                <a class="title" href={href('task', task.id)}>
+                    <Text of={task.title} />
+                </a>
+            );
+        case 'why':
+            return <Text of={reasonOf(task)} />;
+        case 'age':
+            return <Ago at={task.changed_at} />;
+        case 'project':
+            return <Text of={task.project} />;
+        case 'kind':
+            return <Text of={task.kind} />;
+        case 'agent':
+            return <Text of={task.agent} />;
+        case 'priority':
+            return <>{task.priority}</>;
+        default:
+            return <>{task.attempt}</>;
+    }
+}
+
 function Card({
     task,
     here,
     chosen,
     wide,
+    pick,
 }: {
     task: Task;
     here: boolean;
     chosen: boolean;
     wide: boolean;
+    pick: (isRange: boolean) => void;
 }) {
+    const columns = shownColumns();
     const name = `card${here ? ' here' : ''}${chosen ? ' chosen' : ''}`;
     if (wide)
         return (
-            <div class={`${name} line`} role="listitem" aria-current={here ? 'true' : undefined}>
-                <Mark state={task.state} />
-                <Tid id={task.id} />
-                <a class="title" href={href('task', task.id)}>
-                    <Text of={task.title} />
-                </a>
-                <span class="c-why">
-                    <Text of={reasonOf(task)} />
-                </span>
-                <span class="c-agent">{line(task.agent)}</span>
-                <span class="c-prio num faint">{task.priority}</span>
-                <span class="c-age faint">
-                    <Ago at={task.changed_at} />
-                </span>
+            <div
+                class={`${name} line`}
+                role="listitem"
+                aria-current={here ? 'true' : undefined}
+                style={{ gridTemplateColumns: gridOf(columns) }}
+            >
+                <Pick task={task} chosen={chosen} pick={pick} />
+                {columns.map((column) => (
+                    <span key={column.name} class={`cell c-${column.name}`}>
+                        <Cell column={column} task={task} />
+                    </span>
+                ))}
             </div>
         );
     return (
@@ -174,6 +251,7 @@ function Card({
                 <span class="faint right">
                     <Ago at={task.changed_at} />
                 </span>
+                <Pick task={task} chosen={chosen} pick={pick} />
             </p>
             <p class="one">
                 <a class="title" href={href('task', task.id)}>
@@ -193,12 +271,14 @@ function ColumnView({
     here,
     chosen,
     wide,
+    pick,
 }: {
     column: Column;
     feed: Feed;
     here: number | null;
     chosen: Set<string>;
     wide: boolean;
+    pick: (task: Task, items: Task[], isRange: boolean) => void;
 }) {
     void feed.version.value;
     const items = feed.items;
@@ -232,7 +312,7 @@ function ColumnView({
             <VList
                 label={column.label || 'tasks'}
                 count={total}
-                rowHeight={wide ? ROW : CARD}
+                rowHeight={wide ? (isNarrow() ? ROW_NARROW : ROW) : CARD}
                 reveal={here}
                 onRange={(_, last) => {
                     if (last > items.length - 40) void feed.ensure(last + 40);
@@ -256,47 +336,12 @@ function ColumnView({
                             here={here === i}
                             chosen={chosen.has(task.id)}
                             wide={wide}
+                            pick={(isRange) => pick(task, items, isRange)}
                         />
                     );
                 }}
             />
         </section>
-    );
-}
-
-function Bulk({ tasks, clear }: { tasks: Task[]; clear: () => void }) {
-    if (tasks.length === 0) return null;
-    const all = ACTIONS.filter(
-        (action) =>
-            (!action.allows || tasks.length === 1) &&
-            tasks.every((task) => possible(task).includes(action)),
-    );
-    return (
-        <div class="bulk" role="toolbar" aria-label="chosen tasks">
-            <b class="num">{count(tasks.length)} chosen</b>
-            {all.length === 0 && (
-                <span class="faint">nothing can be done to all of them at once</span>
-            )}
-            {all.map((action) => (
-                <button
-                    key={action.name}
-                    class={action.confirm ? 'danger' : ''}
-                    onClick={() => {
-                        void act(
-                            action,
-                            tasks.map((task) => task.id),
-                        ).then((ok) => {
-                            if (ok) clear();
-                        });
-                    }}
-                >
-                    {action.label}
-                </button>
-            ))}
-            <button class="quiet" onClick={clear}>
-                clear
-            </button>
-        </div>
     );
 }
 
@@ -326,12 +371,12 @@ function useFeeds(f: Filters, cols: Column[]): Feed[] {
         wanted.current = new Set();
         if (ids.size > 0)
             void refresh(
-                feeds.filter((feed) => feed.wanted.order !== 'queue'),
+                feeds.filter((feed) => feed.wanted.order === 'new'),
                 ids,
             );
     }, 250);
     const queue = useThrottle(() => {
-        for (const feed of feeds) if (feed.wanted.order === 'queue') void feed.again();
+        for (const feed of feeds) if (feed.wanted.order !== 'new') void feed.again();
     }, 1000);
     useEffect(
         () =>
@@ -356,7 +401,7 @@ function useFeeds(f: Filters, cols: Column[]): Feed[] {
 /** Moves through the columns and chooses tasks by keys. */
 function useBoardKeys(feeds: Feed[], search: RefObject<HTMLInputElement>) {
     const [place, setPlace] = useState<Place | null>(null);
-    const [chosen, setChosen] = useState<Set<string>>(new Set());
+    const chosen = useSelection();
     const moved = useRef(false);
     useEffect(() => setPlace(null), [feeds]);
     const at = (p: Place | null) => (p ? feeds[p.column]?.items[p.row] : undefined);
@@ -385,13 +430,8 @@ function useBoardKeys(feeds: Feed[], search: RefObject<HTMLInputElement>) {
         else if (pressed === 'l' || pressed === 'ArrowRight') side(1);
         else if (pressed === 'G') move(p.column, size(p.column) - 1);
         else if (pressed === 'Enter' && task) go('task', task.id);
-        else if (pressed === 'x' && task)
-            setChosen((old) => {
-                const next = new Set(old);
-                if (!next.delete(task.id)) next.add(task.id);
-                return next;
-            });
-        else if (pressed === 'Escape' && chosen.size > 0) setChosen(new Set());
+        else if (pressed === 'x' && task) chosen.toggle(task.id);
+        else if (pressed === 'Escape' && chosen.selection.ids.size > 0) chosen.clear();
         else if (pressed === '/') search.current?.focus();
         else return false;
         return true;
@@ -402,7 +442,7 @@ function useBoardKeys(feeds: Feed[], search: RefObject<HTMLInputElement>) {
         const shown = document.querySelectorAll('.columns-x > .column');
         shown[place?.column ?? 0]?.scrollIntoView({ inline: 'nearest', block: 'nearest' });
     }, [place]);
-    return { place, chosen, clear: () => setChosen(new Set()) };
+    return { place, chosen };
 }
 
 /** The kinds that have a limit, and those of the tasks on the page. */
@@ -479,6 +519,15 @@ function FilterBar({
     kinds: string[];
 }) {
     const query = route.value.query;
+    const filtered = !!(
+        f.project ||
+        f.agent ||
+        f.kind ||
+        f.text ||
+        f.states.length > 0 ||
+        f.group ||
+        f.sorting.by
+    );
     return (
         <div class="filters" role="search">
             <div class="tabs" role="group" aria-label="layout">
@@ -535,11 +584,13 @@ function FilterBar({
                 names={kinds}
             />
             {f.layout !== 'state' && <StateChoice f={f} word={query.get('state') ?? ''} />}
-            {(f.project || f.agent || f.kind || f.text || f.states.length > 0 || f.group) && (
+            {filtered && (
                 <button class="quiet" onClick={() => go('board', '', { by: f.layout })}>
                     clear
                 </button>
             )}
+            <SavedFilters filtered={filtered} />
+            {f.layout === 'list' && <ColumnChoice />}
         </div>
     );
 }
@@ -553,7 +604,8 @@ export function Board() {
     const agents = useLoad('agents', (signal) =>
         get<Page<Agent>>('/v1/agents', { limit: 200 }, signal),
     );
-    const { place, chosen, clear } = useBoardKeys(feeds, search);
+    const { place, chosen } = useBoardKeys(feeds, search);
+    const { ids } = chosen.selection;
 
     useEffect(() => {
         if (route.value.query.get('focus')) {
@@ -562,7 +614,7 @@ export function Board() {
         }
     }, [route.value.query.get('focus')]);
 
-    const picked = feeds.flatMap((feed) => feed.items.filter((task) => chosen.has(task.id)));
+    const picked = feeds.flatMap((feed) => feed.items.filter((task) => ids.has(task.id)));
     const wide = f.layout === 'list';
     const any = !s || Object.values(s.counts).some((n) => (n ?? 0) > 0);
     return (
@@ -581,22 +633,34 @@ export function Board() {
                 </Empty>
             ) : (
                 <div class={wide ? 'columns-x one' : 'columns-x'}>
+                    {wide && (
+                        <ListHead
+                            sorting={f.sorting}
+                            sortable={!f.text}
+                            all={chosen.selection.actions !== null}
+                            toggleAll={(all) => {
+                                if (all) void chosen.all(matching(f, cols[0]));
+                                else chosen.clear();
+                            }}
+                        />
+                    )}
                     {cols.map((column, c) => {
                         const feed = feeds[c];
                         return feed ? (
                             <ColumnView
-                                key={column.key}
+                                key={`${column.key} ${f.sorting.by} ${f.sorting.reverse}`}
                                 column={column}
                                 feed={feed}
                                 here={place?.column === c ? place.row : null}
-                                chosen={chosen}
+                                chosen={ids}
                                 wide={wide}
+                                pick={chosen.click}
                             />
                         ) : null;
                     })}
                 </div>
             )}
-            <Bulk tasks={picked} clear={clear} />
+            <Bulk selection={chosen.selection} tasks={picked} clear={chosen.clear} />
         </div>
     );
 }

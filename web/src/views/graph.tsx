@@ -1,9 +1,12 @@
-// graph.tsx: what waits for what, and what belongs to what; the chain that takes longest stands out.
+// graph.tsx: what waits for what, and what belongs to what; the chain that takes longest stands out. New tasks find a place
+// beside the others, and the view stays where it is: only the buttons, the search and the hand move it.
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get } from '../api';
 import { useCamera, usePointer } from '../graph/camera';
 import type { Picture } from '../graph/draw';
 import type { LayoutAnswer } from '../graph/layout';
+import { countStates, sceneOf, type Folding, type Scene, type SceneNode } from '../graph/scene';
 import { useKeys } from '../keys';
 import { useLoad, useThrottle } from '../load';
 import { onEvents, status } from '../live';
@@ -13,6 +16,8 @@ import { VList } from '../parts/vlist';
 import { go, href, refine, route } from '../route';
 import { many, gateWords, line, span } from '../text';
 import type { TaskGraph, GraphNode, State } from '../types';
+
+const NODES_MAX = 5000;
 
 const STATES: State[] = [
     'running',
@@ -25,97 +30,147 @@ const STATES: State[] = [
     'canceled',
 ];
 
-function useLayout(graph: TaskGraph | null, show: string): LayoutAnswer | null {
-    const [answer, setAnswer] = useState<{ shape: string; layout: LayoutAnswer } | null>(null);
+interface LaidOut {
+    key: string;
+    scene: Scene;
+    layout: LayoutAnswer;
+}
+
+/** Where the nodes of a scene were before; nothing, when another view is laid out. */
+function placesOf(scene: Scene, before: LaidOut | null): Float32Array | undefined {
+    if (!before) return undefined;
+    const places = new Float32Array(scene.nodes.length * 2).fill(NaN);
+    const known = new Map(before.scene.nodes.map((node, n) => [node.id, n]));
+    scene.nodes.forEach((node, n) => {
+        const was = known.get(node.id);
+        if (was === undefined) return;
+        places[n * 2] = before.layout.at[was * 2] ?? NaN;
+        places[n * 2 + 1] = before.layout.at[was * 2 + 1] ?? NaN;
+    });
+    return places;
+}
+
+/** Lays a scene out in a worker. `key`: what is looked at; only another one, or `again`, begins from nothing. */
+function useLayout(scene: Scene | null, key: string): LaidOut | null {
+    const [answer, setAnswer] = useState<LaidOut | null>(null);
     const worker = useRef<Worker | null>(null);
     const number = useRef(0);
-    // States change often, the shape seldom: only another shape is laid out again.
-    const shape = useMemo(
-        () =>
-            graph
-                ? `${show} ${graph.nodes.map((node) => node.id).join(' ')} ${graph.edges.length}`
-                : '',
-        [graph, show],
-    );
+    const latest = useRef<LaidOut | null>(null);
     useEffect(() => {
         worker.current = new Worker(new URL('../graph/layout.worker.ts', import.meta.url), {
             type: 'module',
         });
         return () => worker.current?.terminate();
     }, []);
+    // States change often, the shape seldom: only another shape is laid out again.
     useEffect(() => {
-        if (!graph || !worker.current) return;
-        const index = new Map(graph.nodes.map((node, n) => [node.id, n]));
-        const pairs: number[] = [];
-        for (const edge of graph.edges) {
-            const a = index.get(edge.from);
-            const b = index.get(edge.to);
-            if (
-                a !== undefined &&
-                b !== undefined &&
-                a !== b &&
-                (show === 'both' || show === edge.type)
-            )
-                pairs.push(a, b);
-        }
+        if (!scene || !worker.current) return;
+        const { from, to } = scene.edges;
+        const edges = new Uint32Array(from.length * 2);
+        from.forEach((n, i) => {
+            edges[i * 2] = n;
+            edges[i * 2 + 1] = to[i] ?? 0;
+        });
+        const projects = [...new Set(scene.nodes.map((node) => node.project))].sort();
         const mine = ++number.current;
         worker.current.onmessage = (event: MessageEvent<{ n: number; answer: LayoutAnswer }>) => {
-            if (event.data.n === mine) setAnswer({ shape, layout: event.data.answer });
+            if (event.data.n !== mine) return;
+            latest.current = { key, scene, layout: event.data.answer };
+            setAnswer(latest.current);
         };
         worker.current.postMessage({
             n: mine,
-            ask: { count: graph.nodes.length, edges: Uint32Array.from(pairs) },
+            ask: {
+                count: scene.nodes.length,
+                edges,
+                kinds: Uint32Array.from(scene.nodes, (node) => projects.indexOf(node.project)),
+                previous: latest.current?.key === key ? placesOf(scene, latest.current) : undefined,
+            },
         });
-    }, [shape]);
-    return answer && answer.shape === shape ? answer.layout : null;
+    }, [scene?.shape, key]);
+    if (!answer || !scene) return null;
+    // The same nodes in other states: the old layout, and the new colours.
+    return answer.scene.shape === scene.shape ? { ...answer, scene } : answer;
 }
 
-function Canvas({ picture, choose }: { picture: Picture; choose: (id: string | null) => void }) {
+function Zoom({ view, tidy }: { view: ReturnType<typeof useCamera>; tidy: () => void }) {
+    const { zoom, fitAll } = view;
+    return (
+        <div class="zoom" role="group" aria-label="zoom">
+            <button onClick={() => zoom(1.25)} aria-label="closer" title="closer (+)">
+                +
+            </button>
+            <button onClick={() => zoom(0.8)} aria-label="further away" title="further away (−)">
+                −
+            </button>
+            <button onClick={fitAll} title="show everything (0)">
+                fit
+            </button>
+            <button onClick={tidy} title="lay everything out again">
+                tidy up
+            </button>
+        </div>
+    );
+}
+
+function Canvas({
+    picture,
+    viewed,
+    choose,
+    fold,
+    tidy,
+}: {
+    picture: Picture;
+    /** What is looked at: the camera begins again only for another one. */
+    viewed: string;
+    choose: (n: number) => void;
+    fold: (name: string) => void;
+    tidy: () => void;
+}) {
     const canvas = useRef<HTMLCanvasElement>(null);
     const shown = useRef(picture);
+    const drawn = useRef<{ viewed: string; picture: Picture } | null>(null);
     shown.current = picture;
     const view = useCamera(canvas, shown);
-    const { camera, redraw, fitAll, begin, zoom } = view;
-    usePointer(canvas, view, choose, (id) => go('task', id));
-    useEffect(begin, [picture.layout]);
-    useEffect(redraw, [picture]);
+    const { redraw, fitAll, begin, reveal, zoom, pan, follow } = view;
+    const open = (n: number) => {
+        const node = shown.current.scene.nodes[n];
+        if (node?.folded && node.group !== null) fold(node.group);
+        else if (node) go('task', node.id);
+    };
+    usePointer(canvas, view, choose, open);
+    useEffect(() => {
+        const before = drawn.current;
+        if (!before || before.viewed !== viewed) begin();
+        else if (before.picture.layout !== picture.layout) follow(before.picture, picture);
+        drawn.current = { viewed, picture };
+        redraw();
+    }, [picture, viewed]);
+    useEffect(() => {
+        if (picture.hit >= 0) reveal(picture.hit);
+    }, [picture.hit]);
     useKeys((key) => {
         const by = 80;
         if (key === '+' || key === '=') zoom(1.25);
         else if (key === '-') zoom(0.8);
         else if (key === '0') fitAll();
-        else if (key === 'ArrowLeft') camera.current.x += by;
-        else if (key === 'ArrowRight') camera.current.x -= by;
-        else if (key === 'ArrowUp') camera.current.y += by;
-        else if (key === 'ArrowDown') camera.current.y -= by;
-        else if (key === 'Enter' && shown.current.chosen) go('task', shown.current.chosen);
+        else if (key === 'ArrowLeft') pan(by, 0);
+        else if (key === 'ArrowRight') pan(-by, 0);
+        else if (key === 'ArrowUp') pan(0, by);
+        else if (key === 'ArrowDown') pan(0, -by);
+        else if (key === 'Enter' && shown.current.chosen >= 0) open(shown.current.chosen);
         else return false;
-        redraw();
         return true;
     });
-    const { nodes, edges } = picture.graph;
+    const { nodes, edges } = picture.scene;
     return (
         <div class="graph-canvas">
             <canvas
                 ref={canvas}
                 role="img"
-                aria-label={`graph of ${nodes.length} tasks and ${edges.length} connections; the list view has the same`}
+                aria-label={`graph of ${nodes.length} nodes and ${edges.from.length} connections; the list view has the same`}
             />
-            <div class="zoom" role="group" aria-label="zoom">
-                <button onClick={() => zoom(1.25)} aria-label="closer" title="closer (+)">
-                    +
-                </button>
-                <button
-                    onClick={() => zoom(0.8)}
-                    aria-label="further away"
-                    title="further away (−)"
-                >
-                    −
-                </button>
-                <button onClick={fitAll} title="everything (0)">
-                    all
-                </button>
-            </div>
+            <Zoom view={view} tidy={tidy} />
         </div>
     );
 }
@@ -128,8 +183,11 @@ interface GraphFilters {
     root: string;
     group: string;
     every: boolean;
-    show: Picture['show'];
+    show: string;
+    fold: Folding;
 }
+
+const FOLDINGS: Folding[] = ['none', 'groups', 'projects'];
 
 function filtersOf(query: URLSearchParams): GraphFilters {
     return {
@@ -137,7 +195,8 @@ function filtersOf(query: URLSearchParams): GraphFilters {
         root: query.get('root') ?? '',
         group: query.get('group') ?? '',
         every: query.get('state') === 'all',
-        show: (query.get('show') ?? 'both') as Picture['show'],
+        show: query.get('show') ?? 'both',
+        fold: FOLDINGS.find((one) => one === query.get('fold')) ?? 'none',
     };
 }
 
@@ -148,39 +207,101 @@ function askedFor({ project, root, group, every }: GraphFilters) {
         root,
         group: root ? '' : group,
         state: every ? 'all' : '',
+        limit: NODES_MAX,
     };
 }
 
-function find(graph: TaskGraph | null, text: string): Set<string> | null {
+/** The nodes whose tasks have this in their id or title, in reading order: from top to bottom. */
+function find(shown: LaidOut | null, text: string): number[] | null {
     const low = text.trim().toLowerCase();
-    if (!low || !graph) return null;
-    return new Set(
-        graph.nodes
-            .filter(
-                (node) =>
-                    node.id.toLowerCase().includes(low) ||
-                    (node.title ?? '').toLowerCase().includes(low),
-            )
-            .map((node) => node.id),
+    if (!low || !shown) return null;
+    const { at } = shown.layout;
+    const fits = (node: GraphNode) =>
+        node.id.toLowerCase().includes(low) || (node.title ?? '').toLowerCase().includes(low);
+    return shown.scene.nodes
+        .flatMap((node, n) => (node.tasks.some(fits) ? [n] : []))
+        .sort(
+            (a, b) =>
+                (at[a * 2 + 1] ?? 0) - (at[b * 2 + 1] ?? 0) || (at[a * 2] ?? 0) - (at[b * 2] ?? 0),
+        );
+}
+
+/** The search: Enter steps to the next hit, Shift+Enter to the one before. */
+function Find({
+    text,
+    setText,
+    hits,
+    at,
+    step,
+}: {
+    text: string;
+    setText: (text: string) => void;
+    hits: number[] | null;
+    at: number;
+    step: (by: number) => void;
+}) {
+    return (
+        <span class="find">
+            <input
+                type="search"
+                placeholder="find"
+                aria-label="find in the graph"
+                value={text}
+                onInput={(event) => setText(event.currentTarget.value)}
+                onKeyDown={(event) => {
+                    if (event.key !== 'Enter') return;
+                    event.preventDefault();
+                    step(event.shiftKey ? -1 : 1);
+                }}
+            />
+            {hits && (
+                <>
+                    <span class="num faint" role="status">
+                        {hits.length === 0
+                            ? 'no hit'
+                            : at < 0
+                              ? `${hits.length} hits`
+                              : `${at + 1} of ${hits.length}`}
+                    </span>
+                    <button
+                        class="quiet"
+                        disabled={hits.length === 0}
+                        onClick={() => step(-1)}
+                        aria-label="previous hit"
+                        title="previous hit (Shift+Enter)"
+                    >
+                        ↑
+                    </button>
+                    <button
+                        class="quiet"
+                        disabled={hits.length === 0}
+                        onClick={() => step(1)}
+                        aria-label="next hit"
+                        title="next hit (Enter)"
+                    >
+                        ↓
+                    </button>
+                </>
+            )}
+        </span>
     );
 }
 
 function Filters({
     filters,
     graph,
-    text,
-    setText,
+    children,
     asList,
     setAsList,
 }: {
     filters: GraphFilters;
     graph: TaskGraph | null;
-    text: string;
-    setText: (text: string) => void;
+    /** The search. */
+    children: ComponentChildren;
     asList: boolean;
     setAsList: (asList: boolean) => void;
 }) {
-    const { project, root, every, show } = filters;
+    const { project, root, every, show, fold } = filters;
     return (
         <div class="filters" role="search">
             <select
@@ -203,7 +324,7 @@ function Filters({
                 value={show}
                 onChange={(event) => refine({ show: event.currentTarget.value })}
             >
-                <option value="both">dependencies and hierarchy</option>
+                <option value="both">all connections</option>
                 <option value="dependency">dependencies</option>
                 <option value="parent">hierarchy</option>
             </select>
@@ -217,13 +338,16 @@ function Filters({
                 />{' '}
                 finished too
             </label>
-            <input
-                type="search"
-                placeholder="find"
-                aria-label="find in the graph"
-                value={text}
-                onInput={(event) => setText(event.currentTarget.value)}
-            />
+            <select
+                aria-label="fold"
+                value={fold}
+                onChange={(event) => refine({ fold: event.currentTarget.value })}
+            >
+                <option value="none">nothing folded</option>
+                <option value="groups">groups folded</option>
+                <option value="projects">projects folded</option>
+            </select>
+            {children}
             {root && (
                 <button class="quiet" onClick={() => refine({ root: '' })}>
                     around {line(root)} ✕
@@ -269,30 +393,65 @@ function NodeList({ nodes }: { nodes: GraphNode[] }) {
     );
 }
 
-/** The chosen task, or what the marks mean. */
-function Legend({ node }: { node: GraphNode | undefined }) {
+function PickedTask({ node }: { node: GraphNode }) {
+    return (
+        <p class="picked">
+            <Mark state={node.state} />
+            <Tid id={node.id} />
+            <a class="title" href={href('task', node.id)}>
+                <Text of={node.title} />
+            </a>
+            <span class="faint">
+                {node.state}
+                {node.gate ? `: ${line(gateWords(node.gate))}` : ''}
+                {node.forecast ? (
+                    <>
+                        , starts <Countdown to={node.forecast} />
+                    </>
+                ) : null}
+            </span>
+            <a class="button" href={href('graph', '', { root: node.id })}>
+                around it
+            </a>
+        </p>
+    );
+}
+
+function PickedGroup({ node }: { node: SceneNode }) {
+    return (
+        <p class="picked">
+            <b>
+                <Text of={node.title} />
+            </b>
+            <span class="faint">{many(node.tasks.length, 'task')}</span>
+            {countStates(node.tasks).map(([state, count]) => (
+                <span key={state} class="num">
+                    <Mark state={state} label={false} /> {count} {state}
+                </span>
+            ))}
+        </p>
+    );
+}
+
+/** The chosen node with what can be folded around it, or what the marks mean. */
+function Legend({
+    node,
+    scene,
+    fold,
+}: {
+    node: SceneNode | undefined;
+    scene: Scene;
+    fold: (name: string) => void;
+}) {
+    const task = node?.tasks[0];
+    const group = node?.group ?? null;
+    const canFold = group !== null && scene.groups.has(group);
     return (
         <div class="legend">
-            {node ? (
-                <p class="picked">
-                    <Mark state={node.state} />
-                    <Tid id={node.id} />
-                    <a class="title" href={href('task', node.id)}>
-                        <Text of={node.title} />
-                    </a>
-                    <span class="faint">
-                        {node.state}
-                        {node.gate ? `: ${line(gateWords(node.gate))}` : ''}
-                        {node.forecast ? (
-                            <>
-                                , starts <Countdown to={node.forecast} />
-                            </>
-                        ) : null}
-                    </span>
-                    <a class="button" href={href('graph', '', { root: node.id })}>
-                        around it
-                    </a>
-                </p>
+            {node?.folded ? (
+                <PickedGroup node={node} />
+            ) : task ? (
+                <PickedTask node={task} />
             ) : (
                 STATES.map((state) => (
                     <span key={state}>
@@ -300,18 +459,64 @@ function Legend({ node }: { node: GraphNode | undefined }) {
                     </span>
                 ))
             )}
+            {canFold && (
+                <button onClick={() => fold(group)}>
+                    {node?.folded ? 'unfold' : `fold ${line(group)}`}
+                </button>
+            )}
             <span class="critical-key">longest chain</span>
         </div>
     );
 }
 
-export function Graph() {
-    const filters = filtersOf(route.value.query);
-    const { root, show } = filters;
+/** Which groups are not as the selection says, for one kind of folding. */
+function useFolding(fold: Folding): [Set<string>, (name: string) => void] {
+    const [changed, setChanged] = useState<{ fold: Folding; names: Set<string> }>({
+        fold,
+        names: new Set(),
+    });
+    const names = useMemo(
+        () => (changed.fold === fold ? changed.names : new Set<string>()),
+        [changed, fold],
+    );
+    return [
+        names,
+        (name) => {
+            const next = new Set(names);
+            if (!next.delete(name)) next.add(name);
+            setChanged({ fold, names: next });
+        },
+    ];
+}
+
+/** What was found, and where the search stands: at no hit before the first step. */
+function useFind(shown: LaidOut | null) {
     const [text, setText] = useState('');
-    const [chosen, choose] = useState<string | null>(root || null);
-    const [asList, setAsList] = useState(false);
-    const ask = askedFor(filters);
+    const [task, setTask] = useState<string | null>(null);
+    const hits = useMemo(() => find(shown, text), [shown?.scene, shown?.layout, text]);
+    const hit = task === null ? -1 : (shown?.scene.index.get(task) ?? -1);
+    const at = hits?.indexOf(hit) ?? -1;
+    const goTo = (n: number | undefined) =>
+        setTask(n === undefined ? null : (shown?.scene.nodes[n]?.tasks[0]?.id ?? null));
+    return {
+        text,
+        hits,
+        at,
+        hit: at < 0 ? -1 : hit,
+        setText: (next: string) => {
+            setText(next);
+            // The view moves to the first hit of what is typed.
+            goTo(find(shown, next)?.[0]);
+        },
+        step: (by: number) => {
+            if (!hits || hits.length === 0) return;
+            const next = at < 0 ? (by > 0 ? 0 : hits.length - 1) : at + by;
+            goTo(hits[(next + hits.length) % hits.length]);
+        },
+    };
+}
+
+function useGraph(ask: ReturnType<typeof askedFor>) {
     const loaded = useLoad(`graph ${JSON.stringify(ask)}`, (signal) =>
         get<TaskGraph>('/v1/graph', ask, signal),
     );
@@ -323,26 +528,47 @@ export function Graph() {
             }),
         [],
     );
+    return loaded;
+}
+
+export function Graph() {
+    const filters = filtersOf(route.value.query);
+    const { root, show, fold } = filters;
+    const [chosen, choose] = useState<string | null>(root || null);
+    const [asList, setAsList] = useState(false);
+    const [tidied, setTidied] = useState(0);
+    const [changed, toggle] = useFolding(fold);
+    const ask = askedFor(filters);
+    const loaded = useGraph(ask);
     const graph = loaded.data;
-    const layout = useLayout(graph, show);
-    const index = useMemo(
-        () => new Map((graph?.nodes ?? []).map((node, n) => [node.id, n])),
-        [graph],
+    const scene = useMemo(
+        () => (graph ? sceneOf(graph, fold, changed, show) : null),
+        [graph, fold, changed, show],
     );
-    const found = useMemo(() => find(graph, text), [graph, text]);
-    const node = chosen && graph ? graph.nodes[index.get(chosen) ?? -1] : undefined;
-    const nodes = graph?.nodes.filter((one) => !found || found.has(one.id)) ?? [];
+    const viewed = `${JSON.stringify(ask)} ${fold} ${show}`;
+    const shown = useLayout(scene, `${viewed} ${tidied}`);
+    const search = useFind(shown);
+    const picked = chosen === null ? -1 : (shown?.scene.index.get(chosen) ?? -1);
+    const picture = useMemo<Picture | null>(
+        () =>
+            shown && {
+                scene: shown.scene,
+                layout: shown.layout,
+                found: search.hits && new Set(search.hits),
+                hit: search.hit,
+                chosen: picked,
+            },
+        [shown?.scene, shown?.layout, search.hits, search.hit, picked],
+    );
+    const list =
+        shown && search.hits ? search.hits.flatMap((n) => shown.scene.nodes[n]?.tasks ?? []) : null;
+    const nodes = list ?? graph?.nodes ?? [];
     return (
         <div class="view board graph">
             <h1 class="sr">Graph</h1>
-            <Filters
-                filters={filters}
-                graph={graph}
-                text={text}
-                setText={setText}
-                asList={asList}
-                setAsList={setAsList}
-            />
+            <Filters filters={filters} graph={graph} asList={asList} setAsList={setAsList}>
+                <Find {...search} />
+            </Filters>
             <Problem error={loaded.error} absent={loaded.absent && !root} />
             {graph && graph.nodes.length === 0 && (
                 <Empty command="sluice add --after web-1 -- make test">
@@ -353,17 +579,22 @@ export function Graph() {
                 graph.nodes.length > 0 &&
                 (asList ? (
                     <NodeList nodes={nodes} />
-                ) : layout ? (
+                ) : picture ? (
                     <Canvas
-                        picture={{ graph, index, layout, found, chosen, show }}
-                        choose={choose}
+                        picture={picture}
+                        viewed={shown?.key ?? ''}
+                        choose={(n) => choose(picture.scene.nodes[n]?.tasks[0]?.id ?? null)}
+                        fold={toggle}
+                        tidy={() => setTidied(tidied + 1)}
                     />
                 ) : (
                     <div class="graph-canvas busy" aria-busy="true">
                         <p class="faint">laying it out …</p>
                     </div>
                 ))}
-            {graph && graph.nodes.length > 0 && !asList && <Legend node={node} />}
+            {picture && !asList && (
+                <Legend node={picture.scene.nodes[picked]} scene={picture.scene} fold={toggle} />
+            )}
         </div>
     );
 }

@@ -1,14 +1,16 @@
 // now.tsx: what runs, what comes next, what waits and for what, how full everything is, who is needed.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { act, ACTIONS, clearLimiter, pause } from '../actions';
 import { get, scope } from '../api';
 import { type Loaded, useLoad, useThrottle } from '../load';
 import { onEvents, status } from '../live';
 import { Instead, Lends } from '../parts/agent';
 import { AmountBar, unknownRuns } from '../parts/amount';
-import { Inbox } from '../parts/inbox';
+import { Finished } from '../parts/finished';
 import { Mark } from '../parts/mark';
-import { Ago, Countdown, Elapsed, Empty, Meter, Problem, Section, Text, Tid } from '../parts/small';
+import { Needs } from '../parts/needs';
+import { Countdown, Elapsed, Empty, Meter, Problem, Section, Text, Tid } from '../parts/small';
+import { LastLine } from '../parts/styled';
 import { Windows } from '../parts/windows';
 import { href } from '../route';
 import {
@@ -58,16 +60,12 @@ function Headline({ s }: { s: Status }) {
     );
 }
 
-const SHOWN_ALERTS = 3;
-
-function Alerts({ s }: { s: Status }) {
-    const [all, setAll] = useState(false);
-    const paused = s.paused;
-    const shown = all ? s.alerts : s.alerts.slice(0, SHOWN_ALERTS);
-    if (s.alerts.length === 0 && !paused && !s.store.full) return null;
+/** What stops everything, and is not for one person to work off. */
+function Stopped({ s }: { s: Status }) {
+    if (!s.paused && !s.store.full) return null;
     return (
         <div class="alerts">
-            {paused && (
+            {s.paused && (
                 <p class="alert paused">
                     <Mark state="held" label={false} />
                     <span>
@@ -90,33 +88,6 @@ function Alerts({ s }: { s: Status }) {
                 <p class="alert bad" role="alert">
                     The disk of the daemon is full: no tasks are taken until there is room.
                 </p>
-            )}
-            {shown.map((alert) => (
-                <p class="alert" key={alert.key}>
-                    <Mark state="failed" label={false} />
-                    <Text of={alert.text} />
-                    <span class="faint">
-                        <Ago at={alert.since} />
-                    </span>
-                    {alert.key.startsWith('schedule:') && (
-                        <a
-                            class="button"
-                            href={href('schedules', alert.key.slice('schedule:'.length))}
-                        >
-                            Look
-                        </a>
-                    )}
-                    {alert.task && (
-                        <a class="button" href={href('task', alert.task)}>
-                            {alert.key.startsWith('budget:') ? 'Raise its budget' : 'Look'}
-                        </a>
-                    )}
-                </p>
-            ))}
-            {s.alerts.length > SHOWN_ALERTS && (
-                <button class="quiet more-alerts" onClick={() => setAll(!all)}>
-                    {all ? 'only the first' : `${count(s.alerts.length - SHOWN_ALERTS)} more`}
-                </button>
             )}
         </div>
     );
@@ -162,7 +133,7 @@ function Running({ s }: { s: Status }) {
                                         {task.run?.lends_to ? (
                                             <Lends to={task.run.lends_to} />
                                         ) : (
-                                            <Text of={lastLine} class="mono" />
+                                            <LastLine of={lastLine} />
                                         )}
                                     </p>
                                     {task.run?.instead_of && (
@@ -650,9 +621,10 @@ export function Now() {
     return (
         <div class="view now">
             <h1 class="sr">Now</h1>
-            <Inbox />
+            <Stopped s={s} />
+            <Needs />
+            <Finished />
             <Headline s={s} />
-            <Alerts s={s} />
             <div class="columns">
                 <div class="main">
                     {any ? (

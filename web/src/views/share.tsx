@@ -1,14 +1,16 @@
 // share.tsx: does each project get what its weight promises? Tokens per project over time, against the target.
 import { useEffect, useMemo } from 'preact/hooks';
+import { identityColour } from '../identity';
 import { useLoad, useThrottle } from '../load';
 import { daemonNow, onEvents, status } from '../live';
 import { Chart } from '../parts/chart';
 import { Empty, Problem, Section } from '../parts/small';
 import { refine, route } from '../route';
 import { clock, line, percent, short } from '../text';
-import { paint, seriesColour } from '../theme';
+import { paint } from '../theme';
 import type { Project, UsageSum } from '../types';
-import { names, readUsage, spans, tokensOf } from '../usage';
+import { days, hours as hoursShown, readUsage, tokensOf } from '../usage';
+import { zone } from '../zone';
 
 const HOUR = 3600e3;
 const SHOWN = 6;
@@ -102,19 +104,22 @@ function ShareChart({
                 ]}
                 format={(n) => `${Math.round(n * 100)} %`}
                 lines={[
-                    ...projects.map((one, i) => ({ label: one, colour: seriesColour(i) })),
-                    ...projects.map((one, i) => ({
+                    ...projects.map((one) => ({
+                        label: one,
+                        colour: identityColour('project', one),
+                    })),
+                    ...projects.map((one) => ({
                         label: `${one}, target`,
-                        colour: seriesColour(i),
+                        colour: identityColour('project', one),
                         dash: true,
                         width: 1.2,
                     })),
                 ]}
             />
             <div class="chart-key">
-                {projects.map((one, i) => (
+                {projects.map((one) => (
                     <span key={one}>
-                        <i style={{ background: seriesColour(i) }} />
+                        <i style={{ background: identityColour('project', one) }} />
                         {line(one) || 'no project'}
                     </span>
                 ))}
@@ -135,7 +140,9 @@ export function Share() {
     // Each point is the share of a window that ends there: what fairness looks at is not a single hour.
     const window = by === 'day' ? 1 : 24;
     const since = daemonNow() - hours * HOUR - (by === 'hour' ? 24 * HOUR : 0);
-    const loaded = useLoad(`share ${name}`, (signal) => readUsage(by, 'project', since, signal));
+    const loaded = useLoad(`share ${name} ${zone()}`, (signal) =>
+        readUsage(by, 'project', since, signal),
+    );
     const again = useThrottle(loaded.reload, 5000);
     useEffect(
         () =>
@@ -146,8 +153,15 @@ export function Share() {
     );
     const items = loaded.data?.items ?? [];
     const projects = status.value?.projects ?? [];
-    const order = useMemo(() => names(items, tokensOf).slice(0, SHOWN), [loaded.data]);
-    const all = spans(items, length, since, by === 'day' ? 7 : 12);
+    const order = useMemo(
+        () =>
+            [...(loaded.data?.names ?? [])]
+                .sort((a, b) => tokensOf(b) - tokensOf(a))
+                .map((one) => one.name ?? '')
+                .slice(0, SHOWN),
+        [loaded.data],
+    );
+    const all = by === 'day' ? days(loaded.data, since, 7) : hoursShown(items, since, 12);
     const times = all.filter((t) => t >= daemonNow() - hours * HOUR - length);
     const shares = useMemo(
         () => sharesOf(items, order, all, times, window),
@@ -198,7 +212,7 @@ export function Share() {
                 note={
                     by === 'hour'
                         ? 'each point: the 24 hours before it'
-                        : 'each point: one day of UTC'
+                        : `each point: one day of ${loaded.data?.timezone ?? zone()}`
                 }
             >
                 <Problem error={loaded.error} absent={loaded.absent} />

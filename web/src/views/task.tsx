@@ -10,7 +10,7 @@ import { Candidates } from '../parts/best_of';
 import { Budget } from '../parts/budget';
 import { Changes } from '../parts/diff';
 import { editKey, EditPrompt, FollowUpForm } from '../parts/edit';
-import { Log } from '../parts/log';
+import { Log, type LogPlace } from '../parts/log';
 import { Mark } from '../parts/mark';
 import { draftKey, QuestionCard } from '../parts/question';
 import {
@@ -26,6 +26,7 @@ import {
     Tid,
 } from '../parts/small';
 import { say } from '../parts/toast';
+import { ReviewMode } from '../parts/review';
 import { Windows } from '../parts/windows';
 import { questionsOf } from '../questions';
 import { go, href, route } from '../route';
@@ -48,9 +49,18 @@ const LIVE = new Set(['starting', 'running']);
 /** Outcomes that are neither success nor failure: the task continues. */
 const PAUSES = new Set(['unfinished', 'limited', 'afresh', 'asked', 'pending']);
 
-export function ActionButtons({ task, after }: { task: Task; after?: () => void }) {
+export function ActionButtons({
+    task,
+    after,
+    without = [],
+}: {
+    task: Task;
+    after?: () => void;
+    /** Those that have buttons elsewhere. */
+    without?: string[];
+}) {
     const [busy, setBusy] = useState(false);
-    const all = possible(task);
+    const all = possible(task).filter((action) => !without.includes(action.name));
     if (all.length === 0) return null;
     return (
         <div class="actions">
@@ -533,7 +543,7 @@ function Spec({ task }: { task: TaskFull }) {
                     close={() => setEdits(false)}
                 />
             ) : raw || (!prompt && !argv) ? (
-                <pre class="box foreign" dir="ltr">
+                <pre class="box foreign" dir="ltr" tabIndex={0}>
                     {visible(
                         JSON.stringify(
                             { ...task.spec, ...(task.context ? { context: task.context } : {}) },
@@ -547,7 +557,7 @@ function Spec({ task }: { task: TaskFull }) {
                     {visible(prompt)}
                 </div>
             ) : (
-                <pre class="box foreign" dir="ltr">
+                <pre class="box foreign" dir="ltr" tabIndex={0}>
                     {visible(
                         (argv ?? [])
                             .map((word) =>
@@ -636,7 +646,7 @@ function useTask(id: string) {
         if (key === 'Escape') {
             if (history.length > 1) history.back();
             else go('board');
-        } else if (key === 'c' && task.data) {
+        } else if (key === 'c' && task.data && !isReviewed(task.data)) {
             const cancel = ACTIONS.find((action) => action.name === 'cancel');
             if (cancel && possible(task.data).includes(cancel)) void act(cancel, [id]);
         } else return false;
@@ -659,10 +669,23 @@ function runsOf(t: TaskFull, fresh: Task | undefined): Run[] {
 }
 
 function streamsOf(t: TaskFull, run: Run | undefined, doing?: string | null): string[] {
-    const streams = ['out', 'err'];
+    const streams = ['all', 'out', 'err'];
     if (Array.isArray(t.spec.checks) && t.spec.checks.length > 0) streams.push('check');
     if (run && hasPrepared(run, doing)) streams.push('prepare');
     return streams;
+}
+
+/** Its change is shown first, with what decides on it. */
+const isReviewed = (t: TaskFull): boolean =>
+    t.state === 'held' && t.hold === 'review' && t.has_diff;
+
+function Reviewed({ task, after }: { task: TaskFull; after: () => void }) {
+    return isReviewed(task) ? <ReviewMode key={task.id} task={task} after={after} /> : null;
+}
+
+/** In a review they come first. */
+function Changed({ task }: { task: TaskFull }) {
+    return task.has_diff && !isReviewed(task) ? <Changes key={task.id} task={task} /> : null;
 }
 
 /** Which agent lends its slot or borrows one, else what the run does now. */
@@ -714,10 +737,28 @@ function Head({
                         {short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))} tokens
                     </span>
                 ) : null}
-                <ActionButtons task={t} after={after} />
+                <ActionButtons
+                    task={t}
+                    after={after}
+                    without={isReviewed(t) ? ['approve', 'reject'] : []}
+                />
             </div>
         </header>
     );
+}
+
+/** The attempt and the line of its log that the address names. */
+function placeOf(): { attempt: number | null; place: LogPlace } {
+    const { part, query } = route.value;
+    const line = /^log\/([0-9]{1,9})$/.exec(part);
+    return {
+        attempt: line ? Number(query.get('attempt')) || null : null,
+        place: {
+            stream: (line && query.get('stream')) || 'all',
+            raw: !!line && query.get('raw') === '1',
+            line: line ? Number(line[1]) : 0,
+        },
+    };
 }
 
 /** Whether the reasons say more than the state. */
@@ -731,7 +772,7 @@ export function TaskView() {
     const [chosen, choose] = useState<number | null>(null);
     const { task, why, tick, again } = useTask(id);
     const events = useEvents(id, tick);
-    useEffect(() => choose(null), [id]);
+    useEffect(() => choose(null), [id, route.value.part]);
     const t = task.data;
     if (!t)
         return (
@@ -745,13 +786,15 @@ export function TaskView() {
         );
     const fresh = status.value?.running.find((one) => one.id === id);
     const runs = runsOf(t, fresh);
-    const attempt = chosen ?? runs[0]?.attempt ?? null;
+    const { attempt: linked, place } = placeOf();
+    const attempt = chosen ?? linked ?? runs[0]?.attempt ?? null;
     const run = runs.find((one) => one.attempt === attempt);
     const live = LIVE.has(t.state) && !!run && !run.ended_at;
     const overBudget = t.hold === 'budget' && t.state === 'held';
     return (
         <div class="view task">
             <Head t={t} run={run} live={live} doing={fresh?.run?.doing} after={again} />
+            <Reviewed task={t} after={again} />
             <div class="columns">
                 <div class="main">
                     <Asked task={t} of={events} after={again} />
@@ -769,6 +812,7 @@ export function TaskView() {
                                 attempt={attempt}
                                 live={live}
                                 streams={streamsOf(t, run, live ? fresh?.run?.doing : null)}
+                                place={place}
                             />
                         </Section>
                     )}
@@ -776,7 +820,7 @@ export function TaskView() {
                     <Spec key={t.id} task={t} />
                     <FollowUp task={t} after={again} />
                     <Work task={t} />
-                    {t.has_diff && <Changes key={id} task={t} />}
+                    <Changed task={t} />
                     <Iterations task={t} />
                 </div>
                 <div class="side">

@@ -8,9 +8,9 @@ import { Chart } from '../parts/chart';
 import { ask } from '../parts/dialog';
 import { Empty, Problem, Section } from '../parts/small';
 import { say } from '../parts/toast';
-import { clock, count, many, line, span } from '../text';
+import { clock, count, gateWords, many, line, span } from '../text';
 import { colour, paint } from '../theme';
-import type { Outlook, PlanWhatif } from '../types';
+import type { Bottleneck, Outlook, PlanWhatif } from '../types';
 
 interface Setting {
     key: string;
@@ -85,7 +85,9 @@ function Sums({ now, then, changed }: { now: Outlook; then: Outlook; changed: bo
                         </b>
                         <span>
                             {Math.abs(won) < 1000
-                                ? 'something else is the bottleneck'
+                                ? then.bottleneck
+                                    ? `the bottleneck is ${line(gateWords(then.bottleneck.gate))}`
+                                    : 'no limit is the bottleneck'
                                 : won > 0
                                   ? 'sooner'
                                   : 'later'}
@@ -93,17 +95,55 @@ function Sums({ now, then, changed }: { now: Outlook; then: Outlook; changed: bo
                     </div>
                 )}
             </div>
-            <p class="faint">
+            <p class="faint assumptions">
                 {many(then.tasks, 'task')} will be finished
                 {then.others > 0
-                    ? `; ${count(then.others)} wait for somebody and are not counted`
+                    ? `; ${count(then.others)} wait for a person, a file or a task that failed`
                     : ''}
-                . Each run takes as long as such runs took; nobody adds anything.
-                {now.complete && then.complete
-                    ? ''
-                    : ' The play was ended early: it would take longer than 60 days.'}
+                {then.later > 0
+                    ? `; ${count(then.later)} more may be finished after the end of this forecast`
+                    : ''}
+                . {now.paused ? 'Everything is paused: this begins with a resume. ' : ''}
+                Each run takes as long as such runs took. Assuming no new tasks.
             </p>
         </>
+    );
+}
+
+/** Which limit makes it long, and a button that tries twice as much. */
+function BottleneckLine({
+    of,
+    change,
+}: {
+    of: Bottleneck | null;
+    change: (key: string, value: string) => void;
+}) {
+    if (!of)
+        return (
+            <p class="bottleneck none">
+                No task waits for a limit. Only shorter runs or fewer dependencies would be faster.
+            </p>
+        );
+    const { setting, cap } = of;
+    return (
+        <p class="bottleneck">
+            <span>
+                Bottleneck:{' '}
+                <b>
+                    {line(gateWords(of.gate))}
+                    {of.name ? ` (${line(of.name)})` : ''}
+                </b>
+                {cap === null ? '' : `, ${many(cap, 'slot')}`}
+            </span>
+            <span class="faint num">
+                up to {many(of.tasks, 'task')} wait there, for {span(of.waits_ms)}
+            </span>
+            {setting !== null && cap !== null && TRIED.test(setting) && (
+                <button type="button" onClick={() => change(setting, String(cap * 2))}>
+                    try {count(cap * 2)}
+                </button>
+            )}
+        </p>
     );
 }
 
@@ -200,7 +240,16 @@ function ProjectTable({
     );
 }
 
-function Result({ answer, changed }: { answer: PlanWhatif; changed: boolean }) {
+function Result({
+    answer,
+    changed,
+    change,
+}: {
+    answer: PlanWhatif;
+    changed: boolean;
+    /** Tries another value. */
+    change: (key: string, value: string) => void;
+}) {
     const { now, then } = answer;
     const both = together(now, then, answer.at);
     const chart = changed ? both : { times: both.times, values: both.values.slice(0, 1) };
@@ -209,6 +258,9 @@ function Result({ answer, changed }: { answer: PlanWhatif; changed: boolean }) {
     return (
         <>
             <Sums now={now} then={then} changed={changed} />
+            {now.tasks > 0 && (
+                <BottleneckLine of={changed ? then.bottleneck : now.bottleneck} change={change} />
+            )}
             {chart.times.length > 1 && <TasksLeft chart={chart} changed={changed} />}
             {names.length > 0 && (
                 <ProjectTable names={names} now={now} then={then} changed={changed} />
@@ -269,8 +321,7 @@ function usePlay() {
         () => (config.data?.items ?? []).filter((item) => TRIED.test(item.key)),
         [config.data],
     );
-    const play = async (event?: SubmitEvent) => {
-        event?.preventDefault();
+    const play = async (changes: Changed = changed) => {
         setBusy(true);
         setError(null);
         try {
@@ -279,10 +330,10 @@ function usePlay() {
             const same = { 'limits.runs': first ? text(first.value) : 'unlimited' };
             setAnswer(
                 await post<PlanWhatif>('/v1/whatif', {
-                    set: Object.keys(changed).length > 0 ? changed : same,
+                    set: Object.keys(changes).length > 0 ? changes : same,
                 }),
             );
-            setPlayed(Object.keys(changed).length);
+            setPlayed(Object.keys(changes).length);
             setAbsent(false);
         } catch (problem) {
             setAbsent(
@@ -354,7 +405,17 @@ export function WhatIf() {
         <div class="view whatif">
             <h1 class="sr">What if</h1>
             <div class="columns flip">
-                <form class="side" onSubmit={play}>
+                <form
+                    class="side"
+                    onSubmit={(event) => {
+                        event.preventDefault();
+                        // On a phone the result stands above the form.
+                        document
+                            .querySelector('.whatif .main')
+                            ?.scrollIntoView({ block: 'nearest' });
+                        void play();
+                    }}
+                >
                     <Problem error={config.error} />
                     {GROUPS.map(([title, fits]) => {
                         const list = settings.filter((item) => fits.test(item.key));
@@ -397,7 +458,15 @@ export function WhatIf() {
                 <div class="main">
                     <Problem error={error} absent={absent} />
                     {answer ? (
-                        <Result answer={answer} changed={played > 0} />
+                        <Result
+                            answer={answer}
+                            changed={played > 0}
+                            change={(key, value) => {
+                                const next = { ...changed, [key]: value };
+                                setChanged(() => next);
+                                void play(next);
+                            }}
+                        />
                     ) : (
                         !error && (
                             <Empty>
