@@ -114,14 +114,13 @@ struct forecast_bottleneck bottleneck_end(struct gate_waits *waits, struct core 
         if (waits->gates[i].span > 0 && (!worst || is_worse(&waits->gates[i], worst)))
             worst = &waits->gates[i];
     struct forecast_bottleneck ret = { 0 };
-    if (worst)
-        ret = (struct forecast_bottleneck){
-            .code = TAKE_PTR(worst->code),
-            .name = xstrdup(symbol_name(core_symbols(core), worst->gate.key)),
-            .gate = worst->gate,
-            .span = worst->span,
-            .tasks = worst->peak,
-        };
+    if (worst) {
+        ret.code = TAKE_PTR(worst->code);
+        ret.name = xstrdup(symbol_name(core_symbols(core), worst->gate.key));
+        ret.gate = worst->gate;
+        ret.span = worst->span;
+        ret.tasks = worst->peak;
+    }
     for (size_t i = 0; i < waits->count; i++)
         free(waits->gates[i].code);
     *waits = (struct gate_waits){ 0 };
