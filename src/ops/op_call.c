@@ -505,7 +505,7 @@ struct op_call *op_call_new(const struct op *op, struct engine *engine, json_t *
 }
 
 void op_submit(struct op_call *call) {
-    // cppcheck-suppress ctunullpointer ; a caller looks whether its call was answered at once
+    assert(call);
     struct op_private *p = call->own;
     assert(p->stage == CALL_NOWHERE && !p->over);
     p->step = call->run.token[0]    ? capability_begin
