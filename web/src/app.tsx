@@ -147,7 +147,7 @@ function Top() {
     const s = status.value;
     return (
         <header class="top">
-            <a class="brand" href={href('now')}>
+            <a class="brand" href={href('now')} aria-label="Sluice">
                 <Logo />
                 <span>Sluice</span>
             </a>
