@@ -13,7 +13,7 @@
     X(json_put_int, "runs", T_INT, "live runs", NULL, host.runs) \
     X(print_time, "unreachable_since", T_TIME | T_NULL, "when another daemon took over", NULL, host.since) \
     X(print_time, "forgotten_at", T_TIME | T_NULL, "when it was forgotten", NULL, host.forgotten_at) \
-    X(json_put_string, "forgotten_by", T_TEXT | T_NULL, "by whom", "ann", host.forgotten_by)
+    X(json_put_string, "forgotten_by", T_TEXT | T_NULL, "the user who removed it", "ann", host.forgotten_by)
 static const struct shape host_shape = { "Host", "a host that has runs", .members = SHAPE_ALL(HOST) };
 /* clang-format on */
 

@@ -144,16 +144,19 @@ export async function logs(world) {
     });
 
     await check('log: output and errors are in the order in which they were written', async () => {
-        const [first, second] = [gate(world, 'order1'), gate(world, 'order2')];
+        const [first, second, third] = ['order1', 'order2', 'order3'].map((name) =>
+            gate(world, name),
+        );
         const [id] = await world.add({
             title: 'writes to both',
             priority: 1,
             argv: [
                 'sh',
                 '-c',
-                'echo one; read x <"$0"; echo two >&2; read x <"$1"; echo three; echo four; sleep 0.2; echo five >&2; exit 3',
+                'echo one; read x <"$0"; echo two >&2; read x <"$1"; echo three; echo four; read x <"$2"; echo five >&2; exit 3',
                 first.file,
                 second.file,
+                third.file,
             ],
             retries: 0,
         });
@@ -162,6 +165,8 @@ export async function logs(world) {
         first.open();
         await line(page, 'two').waitFor();
         second.open();
+        await line(page, 'four').waitFor();
+        third.open();
         await line(page, 'five').waitFor();
         await world.state(id, 'failed');
         for (let n = 0; n < 2; n++) {

@@ -803,7 +803,7 @@ export interface Host {
     unreachable_since: number | null;
     /** when it was forgotten */
     forgotten_at: number | null;
-    /** by whom */
+    /** the user who removed it */
     forgotten_by: string | null;
 }
 
