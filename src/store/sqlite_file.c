@@ -199,13 +199,21 @@ void sqlite_file_read_holder(const struct sqlite_file *file, char *ret_who, size
  * boot or mount, or an error since then have none, and a large file is then checked. It needs no
  * sync: it counts only while the kernel that has it is running. */
 
+/* Since Linux 6.8: an identifier of the mount that is not used again. STATX_MNT_ID is given to the
+ * next mount after an unmount. */
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x00004000U
+#endif
+
 static void describe(const struct sqlite_file *file, uint64_t epoch, char ret[SQLITE_VOUCHER_MAX]) {
     _cleanup_(strbuf_finish) struct strbuf boot = STRBUF_INIT;
     struct statx st;
     ret[0] = '\0';
     if (file_read("/proc/sys/kernel/random/boot_id", 64, &boot, NULL) < 0
-        || statx(AT_FDCWD, file->path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_MNT_ID, &st) < 0
-        || !(st.stx_mask & STATX_MNT_ID))
+        || statx(AT_FDCWD, file->path, AT_SYMLINK_NOFOLLOW,
+                 STATX_INO | STATX_MNT_ID | STATX_MNT_ID_UNIQUE, &st)
+               < 0
+        || !(st.stx_mask & (STATX_MNT_ID | STATX_MNT_ID_UNIQUE)))
         return;
     const char *text = strbuf_text(&boot);
     (void)snprintf(ret, SQLITE_VOUCHER_MAX,
