@@ -76,7 +76,7 @@ test-fresh: ## make demo and make test on a minimal Debian 12 and 13, as root an
 	@scripts/setup --fresh
 	@scripts/test-fresh $(if $(T),--suite $(T)) $(BUILD)
 
-conformance: build ## run the tests of every promise of the five documents, write docs/conformance.md
+conformance: build ## run the tests of every promise of the five documents, write docs/internals/conformance.md
 	@scripts/conformance $(BUILD)
 
 asan: ## the tests with address, undefined and leak checks; T=name for one

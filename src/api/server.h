@@ -72,8 +72,8 @@ struct server_options {
     void *ctx;
 };
 
-/* `options` may be NULL. So may `engine`: the server is a standby (docs/high-availability.md) until
- * it gets one. Connections at the owner's socket then end: a standby had accepted them. */
+/* `options` may be NULL. So may `engine`: the server is a standby (docs/guide/high-availability.md)
+ * until it gets one. Connections at the owner's socket then end: a standby had accepted them. */
 struct server *server_new(struct loop *loop, struct engine *engine,
                           const struct server_options *options);
 void server_set_engine(struct server *server, struct engine *engine);

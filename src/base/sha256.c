@@ -1,7 +1,7 @@
 /* sha256.c: SHA-256 and HMAC.
  *
  * Implemented here because no linked library has it: a TLS library for one hash would cost every
- * start of the daemon more than the hash itself (docs/decisions/0019). */
+ * start of the daemon more than the hash itself (docs/internals/decisions/0019). */
 #include "base/sha256.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* cmd.h: what a command of `sluice` is.
  *
  * Adding a command: CONTRIBUTING.md. Its entry (struct cmd) has options, arguments and the
- * function. Its page, docs/cli/NAME.md, has usage, summary, text, examples, exit codes and related
- * commands, for --help and the man page (scripts/embed-commands). The page's table of options is
- * generated.
+ * function. Its page, docs/reference/cli/NAME.md, has usage, summary, text, examples, exit codes
+ * and related commands, for --help and the man page (scripts/embed-commands). The page's table of
+ * options is generated.
  *
  * Output: only results on stdout; `sluice: message` on stderr. Every command has --help and --json;
  * with --json stdout is one JSON value. A run function never exits and never flushes: main.c does,
@@ -20,7 +20,7 @@
 #include "base/strbuf.h"
 #include "cli/output.h"
 
-/* Exit codes, the same for every command; documented in docs/cli/README.md. */
+/* Exit codes, the same for every command; documented in docs/reference/cli/README.md. */
 enum {
     CMD_OK = 0,
     CMD_FAILED = 1,

@@ -278,7 +278,7 @@ static const struct cmd notify_test = {
 const struct cmd cmd_notify = { "notify", .subs = CMD_LIST(&notify_test) };
 
 /* The link has a one-time code, and every process of this user, including runs, can read arguments.
- * So the browser gets a private file of the daemon (docs/security.md). */
+ * So the browser gets a private file of the daemon (docs/guide/security.md). */
 #define OPENER "xdg-open"
 
 static void warn_of_listener(const struct cmd_call *call, const struct request *req) {

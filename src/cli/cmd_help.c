@@ -115,7 +115,7 @@ void cmd_print_help(const struct cmd *cmd, struct strbuf *out) {
     print_part("see also", cmd_part(cmd, CMD_PART_SEE), out);
 }
 
-/* The option tables of docs/cli, which scripts/command-pages inserts. */
+/* The option tables of docs/reference/cli, which scripts/command-pages inserts. */
 static void print_tables(const struct cmd *const *table, struct strbuf *out) {
     for (; *table; table++) {
         const struct cmd_option *o = (*table)->options;
@@ -189,9 +189,10 @@ static int cmd_help_run(const struct cmd_call *call) {
 
 const struct cmd cmd_help = {
     "help", cmd_help_run, 0, CMD_ANY_ARGS,
-    CMD_OPTIONS({ "all", 'a', NULL, "list all commands, not only those for the first day" },
-                { "tables", 0, NULL,
-                  "print the options of every command as Markdown tables, for docs/cli" })
+    CMD_OPTIONS(
+        { "all", 'a', NULL, "list all commands, not only those for the first day" },
+        { "tables", 0, NULL,
+          "print the options of every command as Markdown tables, for docs/reference/cli" })
 };
 
 static int cmd_version_run(const struct cmd_call *call) {

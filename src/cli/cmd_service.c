@@ -487,7 +487,7 @@ static int service_install_run(const struct cmd_call *call) {
         return fail(&err);
     if (service_manager_find(&s.version, &err) < 0) {
         cmd_warn("%s; without 'systemd --user', add '@reboot sluice up' to your crontab, or run "
-                 "'sluice up --foreground' under another supervisor (docs/daemon.md)",
+                 "'sluice up --foreground' under another supervisor (docs/guide/daemon.md)",
                  err.text);
         return CMD_REFUSED;
     }

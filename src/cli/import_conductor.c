@@ -1,7 +1,8 @@
 /* import_conductor.c: imports the storage root of conductor-loop.
  *
  * No file has a task's state: it follows from markers, runs and the planner
- * (docs/import-formats.md). Paths in the files refer to the host where they were written. */
+ * (docs/reference/import-formats.md). Paths in the files refer to the host where they were
+ * written. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

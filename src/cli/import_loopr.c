@@ -1,7 +1,7 @@
 /* import_loopr.c: imports the loops of loopr.
  *
  * loops.jsonl is append-only: of several records with one id, the highest updated_at counts. Two
- * generations of the record are known (docs/import-formats.md). */
+ * generations of the record are known (docs/reference/import-formats.md). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

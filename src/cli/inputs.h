@@ -4,7 +4,7 @@
  *
  * Each row makes one task. It has one input of each list. Lists form a product, in which the last
  * list varies fastest. A linked list (`:::+`) advances with the list before it, and the shorter of
- * the two determines the length. The rules are those of GNU parallel; docs/lists.md has the
+ * the two determines the length. The rules are those of GNU parallel; docs/guide/lists.md has the
  * differences.
  *
  * Pure: no files, no output. Texts are copied. */

@@ -1,8 +1,8 @@
 /* config_show.c: the configuration as text, JSON and documentation.
  *
  * `config show` prints all rows of a named item, including those not set: effective values count.
- * docs/config.md groups rows by the first part of their key, in table order; rows without a dot
- * come first. */
+ * docs/reference/settings.md groups rows by the first part of their key, in table order; rows
+ * without a dot come first. */
 #include "config/config_show.h"
 
 #include <assert.h>
@@ -327,7 +327,7 @@ int config_explain(const struct config *config, const char *key, bool json, stru
     return 0;
 }
 
-/* --- docs/config.md --------------------------------------------------------------------------- */
+/* --- docs/reference/settings.md --------------------------------------------------------------- */
 
 static const char *const intro =
     "# Configuration\n"

@@ -20,5 +20,5 @@ int config_explain(const struct config *config, const char *key, bool json, stru
 /* Every key with its description. */
 void config_keys(bool json, struct strbuf *out);
 
-/* docs/config.md. */
+/* docs/reference/settings.md. */
 void config_reference(struct strbuf *out);

@@ -1,8 +1,8 @@
 /* settings.c: the table of all settings. See settings.h for how to add one.
  *
  * The rows are in config/rows, one file per topic; here are the macros they use, and their order,
- * which is that of docs/config.md. They form one array at compile time, because a row is identified
- * by its index.
+ * which is that of docs/reference/settings.md. They form one array at compile time, because a row
+ * is identified by its index.
  *
  * The defaults here are the preset `sluice`; the other presets (presets.c) list differences. Bounds
  * of numbers only catch typing errors; those of scores and counters also keep the core's sums

@@ -1,15 +1,16 @@
 /* settings.h: every key of the configuration, in one table.
  *
  * A row has the accepted values, the description, the default, and the target field. Parsing,
- * `config show`, `config explain` and docs/config.md all use the same rows. A value is stored as
- * one int64_t: durations in ms, decimals in thousandths, choices as their index, the order as its
- * bits, names, texts and words as a symbol of the config. INT64_MAX is `unlimited` or `never`.
+ * `config show`, `config explain` and docs/reference/settings.md all use the same rows. A value is
+ * stored as one int64_t: durations in ms, decimals in thousandths, choices as their index, the
+ * order as its bits, names, texts and words as a symbol of the config. INT64_MAX is `unlimited` or
+ * `never`.
  *
  * Adding a setting
  *   1. its row in the file of config/rows that has its group (settings.c lists them), after the
  *      others of the group; its field. A new group: at the end of the file with that topic
  *   2. presets.c, if a preset differs from the default
- *   3. `sluice config reference > docs/config.md`
+ *   3. `sluice config reference > docs/reference/settings.md`
  * test_config_table tries every row at its limits, and that groups are contiguous;
  * test_config_reference compares the page. */
 #pragma once

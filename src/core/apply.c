@@ -662,7 +662,7 @@ static int apply_dependencies(struct core *c, uint32_t task, const struct fact *
     return 0;
 }
 
-/* --- requests: the table in docs/rules.md §4 ------------------------------------------------- */
+/* --- requests: the table in docs/internals/rules.md §4 ---------------------------------------- */
 
 static int apply_sling(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     const struct sling_spec *sling = &fact->sling;

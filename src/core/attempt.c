@@ -1,7 +1,7 @@
 /* attempt.c: one attempt, from its order to its end.
  *
  * This file alone decides where each failure counts and what happens to the task. The table in
- * docs/rules.md §5 is its specification. */
+ * docs/internals/rules.md §5 is its specification. */
 #include "core/attempt.h"
 
 #include "base/alloc.h"

@@ -244,7 +244,7 @@ bool core_host_is_open(const struct core *core); /* no floor of the policy is vi
 amount core_queue_depth(const struct core *core, sym kind);
 
 /* Its position among the waiting and ready tasks, from 1; 0: it is neither. Ignores shares; exact
- * where the order is by id or age (docs/rules.md §3). O(classes), not O(tasks). */
+ * where the order is by id or age (docs/internals/rules.md §3). O(classes), not O(tasks). */
 amount core_queue_position(const struct core *core, task_id task);
 
 /* A non-final task depends on it, is its child, or is in its group: FACT_FORGET is refused. */
@@ -305,7 +305,7 @@ bool core_waiting_by_gate(const struct core *core, size_t max, core_waiting_visi
 /* An agent may name failover agents, in order (struct agent_spec: failover). While it is closed
  * (its account is in backoff or closed, or its launches failed), the first of them that is open and
  * has a slot takes its tasks, except tasks with their own limiter and tasks bound to their agent.
- * An open agent is never skipped, however full it is. docs/rules.md §2. */
+ * An open agent is never skipped, however full it is. docs/internals/rules.md §2. */
 
 struct agent_state {
     sym agent, limiter;

@@ -9,8 +9,8 @@ void decide_starts(struct core *c);
 /* --- the claim ---------------------------------------------------------------------------------
  *
  * One overdue task at a time may reserve slots. Otherwise a task that needs two full keys would
- * always lose to tasks that need one of them. docs/rules.md §3 and docs/decisions explain why it is
- * one task, and why the order chooses it. */
+ * always lose to tasks that need one of them. docs/internals/rules.md §3 and
+ * docs/internals/decisions explain why it is one task, and why the order chooses it. */
 
 void claim_drop(struct core *c);
 struct claim_spec claim_spec(const struct core *c);

@@ -1,7 +1,7 @@
 /* escalate.h: stronger agents for tasks whose results were not accepted. Private to core/.
  *
- * docs/rules.md §5. Few tasks fail a check, so lists and steps are in a side table. A step changes
- * the agent of the task itself: gates, leases and failover need not know about it. */
+ * docs/internals/rules.md §5. Few tasks fail a check, so lists and steps are in a side table. A
+ * step changes the agent of the task itself: gates, leases and failover need not know about it. */
 #pragma once
 
 #include "core/state.h"

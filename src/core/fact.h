@@ -237,8 +237,8 @@ enum lend {
     LEND_ALL = 31,
 };
 
-/* Steps of a task to stronger agents (docs/rules.md §5). Models are not in the core: a step to
- * another model of the same agent changes `step` only. */
+/* Steps of a task to stronger agents (docs/internals/rules.md §5). Models are not in the core: a
+ * step to another model of the same agent changes `step` only. */
 struct escalation_spec {
     sym agents[ESCALATE_MAX]; /* 0: the agent of the step before */
     uint16_t count;           /* 0: the list of its agent applies */

@@ -63,7 +63,7 @@ bool lease_serial_same(const void *ctx, uint32_t handle, const void *wanted);
  * borrower releases return to its lender before any other task can take them.
  *
  * When a run ends that has lent what it borrowed, its lender and borrower are linked, so that no
- * slot is lost in the middle of a chain. docs/rules.md §3. */
+ * slot is lost in the middle of a chain. docs/internals/rules.md §3. */
 
 /* The task of a run, or 0. */
 task_id lend_task(const struct core *c, uint32_t run);

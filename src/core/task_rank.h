@@ -5,7 +5,8 @@
  *   2. overdue tasks first, the one that has waited longest before others
  *   3. priority, then score
  *   4. age: when it became ready, when it was created, and always its id
- * docs/rules.md §3 has the reasons. Where a class keeps its tasks sorted: ready_queue.h. */
+ * docs/internals/rules.md §3 has the reasons. Where a class keeps its tasks sorted:
+ * ready_queue.h. */
 #pragma once
 
 #include "core/state.h"

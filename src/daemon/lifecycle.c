@@ -1,12 +1,12 @@
 /* lifecycle.c: posts the lifecycle of tasks to the message bus (bus.lifecycle), and deletes old
  * messages (retention.days).
  *
- * A follower of the events named "bus"; docs/bus.md has the messages. Most events need none, and
- * are done at once. The others are done when the bus thread has written their messages: then the
- * cursor may advance. The id of a message is derived from its event, so after a crash an event that
- * is handled again is recognized in the file and posted once. A file that cannot be written loses
- * its message, with a warning in the log: nothing else stops for it, and the event itself is in the
- * store. */
+ * A follower of the events named "bus"; docs/guide/bus.md has the messages. Most events need none,
+ * and are done at once. The others are done when the bus thread has written their messages: then
+ * the cursor may advance. The id of a message is derived from its event, so after a crash an event
+ * that is handled again is recognized in the file and posted once. A file that cannot be written
+ * loses its message, with a warning in the log: nothing else stops for it, and the event itself is
+ * in the store. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>

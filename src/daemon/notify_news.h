@@ -80,6 +80,6 @@ struct news_completion {
 void news_complete(struct engine *engine, struct news *news, const struct news_completion *how);
 
 const char *news_kind_name(enum news_kind kind);
-/* The body of a webhook: docs/notifications.md has the schema. `with_link`: the receiver may have the
- * answer link. */
+/* The body of a webhook: docs/guide/notifications.md has the schema. `with_link`: the receiver may
+ * have the answer link. */
 void news_print(const struct news *news, bool with_link, struct strbuf *out);

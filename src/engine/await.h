@@ -2,8 +2,8 @@
  *
  * Life:    engine_await_begin → `over`, once, from the loop; or engine_await_end before that.
  * Run:     a run that waits for its descendants is in PHASE_WAITING and lends its slots to one of
- *          them at a time (docs/rules.md §3). It resumes in the turn in which its last wait is
- *          satisfied; `over` is called when it has its slots back, or on timeout.
+ *          them at a time (docs/internals/rules.md §3). It resumes in the turn in which its last
+ *          wait is satisfied; `over` is called when it has its slots back, or on timeout.
  * Cost:    each turn checks one task of each wait, all of them for `any`. No polling.
  * Restart: waits are not stored. A waiting run is set to working; clients ask again. */
 #pragma once

@@ -1,6 +1,6 @@
 /* escalation.h: models of tasks, and steps to stronger agents after results that were not accepted
- * (docs/escalation.md). The core decides when a step is taken; names of models are here. Call inside
- * a turn. */
+ * (docs/guide/escalation.md). The core decides when a step is taken; names of models are here. Call
+ * inside a turn. */
 #pragma once
 
 #include <jansson.h>

@@ -27,7 +27,7 @@ enum {
     RPC_INTERNAL = -32603,
     RPC_NO_RESOURCE = -32002, /* up to 2025-11-25 */
     RPC_HEADERS = -32020,
-    RPC_CAPABILITY = -32021, /* no tool here needs a client capability; see docs/mcp.md */
+    RPC_CAPABILITY = -32021, /* no tool here needs a client capability; see docs/guide/mcp.md */
     RPC_VERSION = -32022,
 };
 

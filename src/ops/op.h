@@ -1,7 +1,8 @@
 /* op.h: the table of operations.
  *
- * HTTP routes, MCP tools, docs/api.md and docs/openapi.json are derived from the table (op_table).
- * Parameters are checked against the rows of the operation before its function is called.
+ * HTTP routes, MCP tools, docs/reference/api.md and docs/reference/openapi.json are derived from
+ * the table (op_table). Parameters are checked against the rows of the operation before its
+ * function is called.
  *
  * Adding an operation
  *   1. src/ops/op_NAME.c     exports `const struct op op_NAME`, with the shape of its answer
@@ -9,7 +10,8 @@
  *   2. src/ops/op_table.c    one line, by name
  *   3. src/ops/meson.build   the file
  *   4. tests/ops/            a valid call, and an invalid one per parameter
- *   5. `make docs`           regenerates docs/api.md, docs/openapi.json and web/src/types.ts
+ *   5. `make docs`           regenerates docs/reference/api.md, docs/reference/openapi.json and
+ *                            web/src/types.ts
  * Tests compare the documents with the table, try invalid input on every operation, compare every
  * answer with its shape, and require one successful answer of each. */
 #pragma once
@@ -240,8 +242,8 @@ int fire_tasks(void *ctx, struct engine *engine, const struct engine_firing *fir
  * (shape_report). */
 void op_check_answers(int fd);
 
-/* docs/api.md, docs/members.md, docs/openapi.json, web/src/types.ts, web/src/states.css
- * and web/src/members.ts. */
+/* docs/reference/api.md, docs/reference/members.md, docs/reference/openapi.json, web/src/types.ts,
+ * web/src/states.css and web/src/members.ts. */
 void op_print_markdown(struct strbuf *out);
 void op_print_typescript(struct strbuf *out);
 void op_print_css(struct strbuf *out);

@@ -254,7 +254,7 @@ const struct op op_daemon_show = {
        "say which daemon answers, and whether it is the active one"),
     .text = "Of several daemons of one store one is active. A standby answers this too. Everything "
             "else it answers with 503, the code `standby` and the addresses of the active one as "
-            "`active`. See [high-availability.md](high-availability.md).",
+            "`active`. See [high-availability.md](../guide/high-availability.md).",
     .answers = &daemon_shape,
     OP_READS(READ, NONE, run_show),
 };

@@ -157,10 +157,11 @@ static void check_sandbox(struct op_call *call, struct check *c) {
     c->ok = s.why == NULL || strcmp(usual, "none") == 0;
     if (!c->ok) {
         set_text(c, "auto is none, so agents run without a sandbox: %s", s.why);
-        c->fix = s.is_missing ? "install bubblewrap, then restart the daemon; or set tasks.sandbox "
-                                "to none if that is what you want"
-                              : "let your user create namespaces (docs/sandbox.md), then restart "
-                                "the daemon; or set tasks.sandbox to none if that is what you want";
+        c->fix = s.is_missing
+                     ? "install bubblewrap, then restart the daemon; or set tasks.sandbox "
+                       "to none if that is what you want"
+                     : "let your user create namespaces (docs/guide/sandbox.md), then restart "
+                       "the daemon; or set tasks.sandbox to none if that is what you want";
         return;
     }
     if (s.why) {

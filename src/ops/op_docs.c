@@ -1,6 +1,6 @@
-/* op_docs.c: prints docs/api.md, docs/members.md, docs/openapi.json, the dashboard's types and
- * form, and the table for src/mcp from the tables of operations, shapes and members. Tests compare
- * the documents with the tables. */
+/* op_docs.c: prints docs/reference/api.md, docs/reference/members.md, docs/reference/openapi.json,
+ * the dashboard's types and form, and the table for src/mcp from the tables of operations, shapes
+ * and members. Tests compare the documents with the tables. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -36,14 +36,15 @@ static const char introduction[] =
     "- **On disk.** What is answered is on disk, and what is shown too.\n"
     "- **Runs** ask at a socket of their own, `run.sock`, with `Authorization: Bearer` and their "
     "`SLUICE_TOKEN`: the operations marked *run*, about themselves and what is below them, and "
-    "those marked *import* about tasks that they may import ([capabilities.md](capabilities.md)). "
+    "those marked *import* about tasks that they may import "
+    "([capabilities.md](../guide/capabilities.md)). "
     "Everything else is refused (403). The owner's socket "
     "takes no token, and no process of a run.\n"
     "- **By TCP**, where `http.listen` says, with `Authorization: Bearer` and a token of `sluice "
     "token add`, or of a page that `sluice dash` has opened: what its scope allows, `read`, "
     "`submit` or `admin`, each with those before it. Operations marked *socket* are not done by "
     "TCP. Without a token there are `/healthz`, `POST /v1/session` and the files of the "
-    "dashboard ([security.md](security.md)).\n"
+    "dashboard ([security.md](../guide/security.md)).\n"
     "\n"
     "## Errors\n"
     "\n"
@@ -53,15 +54,16 @@ static const char introduction[] =
     "| status | code | meaning |\n"
     "|---|---|---|\n";
 
-/* --- docs/members.md ------------------------------------------------------------------------- */
+/* --- docs/reference/members.md ---------------------------------------------------------------- */
 
 static const char members_introduction[] =
     "# Members of a task\n"
     "\n"
     "Made from the table of members by `make docs`; do not edit. They are written as JSON to the "
-    "[HTTP interface](api.md), in [files of tasks](tasks.md#files-of-tasks), as options of "
+    "[HTTP interface](api.md), in [files of tasks](../guide/tasks.md#files-of-tasks), as options "
+    "of "
     "[`sluice add`](cli/add.md) and [`sluice run`](cli/run.md), and as arguments of the tools of "
-    "the [MCP server](mcp.md). The values are the same everywhere:\n"
+    "the [MCP server](../guide/mcp.md). The values are the same everywhere:\n"
     "\n"
     "| value | is written |\n"
     "|---|---|\n"
@@ -75,10 +77,11 @@ static const char members_introduction[] =
     "| path | absolute. In files it counts from the folder of the file, on the command line from "
     "the current one |\n"
     "\n"
-    "*Children* says whether a run may set it of [tasks that it adds](capabilities.md#children): "
+    "*Children* says whether a run may set it of [tasks that it "
+    "adds](../guide/capabilities.md#children): "
     "with its token or in a spawn file, in a spawn file alone (*file*), in one that a command of "
     "yours has written (*command*), with `capability.commands` (*if allowed*), or when it "
-    "[imports](capabilities.md#importing) (*import*).\n";
+    "[imports](../guide/capabilities.md#importing) (*import*).\n";
 
 static const char *const options[][2] = {
 #define OPTION(member, option, ...) { #member, option },
@@ -146,7 +149,7 @@ void op_print_form(struct strbuf *out) {
     strbuf_puts(out, "];\n");
 }
 
-/* The type of a parameter in docs/api.md, and in a JSON schema; NULL: any. */
+/* The type of a parameter in docs/reference/api.md, and in a JSON schema; NULL: any. */
 static const char *const param_types[OP_TYPE_MAX][2] = {
     [OP_TEXT] = { "text", "string" },       [OP_NUMBER] = { "number", "integer" },
     [OP_DECIMAL] = { "decimal", "number" }, [OP_BOOLEAN] = { "boolean", "boolean" },
@@ -258,7 +261,7 @@ void op_print_markdown(struct strbuf *out) {
         out->text[--out->length] = '\0';
 }
 
-/* --- docs/openapi.json (OpenAPI 3.1) --------------------------------------------------------- */
+/* --- docs/reference/openapi.json (OpenAPI 3.1) ------------------------------------------------ */
 
 /* The schema of a number that may also be a string such as 30m. */
 static void print_spelled(struct json_writer *w) {

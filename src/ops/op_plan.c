@@ -38,7 +38,8 @@ static int run_snapshot(struct op_call *call) {
 const struct op op_plan_snapshot = {
     OP("plan.snapshot", "GET", "/v1/snapshot", "get the live queue as a snapshot for plan and sim"),
     .text = "Everything the next decision depends on, as of one moment, in the format of "
-            "docs/snapshot.md. Titles, prompts and commands are not in it. The answer may be large "
+            "docs/reference/snapshot.md. Titles, prompts and commands are not in it. The answer "
+            "may be large "
             "(about 200 bytes for each task) and comes in chunks. One at a time: another one "
             "meanwhile is refused with 409. Above 1 GB of scheduler state (about 3 million tasks) "
             "it is refused with 413.",

@@ -175,7 +175,7 @@ static int check_backup(struct op_call *call, const char *folder) {
     if (strcmp(store.backend, "postgresql") == 0)
         return op_fail(call, -EINVAL,
                        "a store in PostgreSQL is copied by its own tools, such as pg_dump: see "
-                       "docs/postgresql.md");
+                       "docs/guide/postgresql.md");
     if (stat(folder, &st) < 0)
         return op_fail(call, -EINVAL, "cannot use the directory '%s': %s", utf8_quote(folder).text,
                        strerror(errno));
@@ -364,7 +364,7 @@ const struct op op_schedule_next = {
 const struct op op_schedule_add = {
     OP("schedule.add", "POST", "/v1/schedules", "add a schedule"),
     .text = "It needs one of `cron`, `every` and `at`, and one of `task`, `file`, `formula` and "
-            "`backup`. See [schedules.md](schedules.md).",
+            "`backup`. See [schedules.md](../guide/schedules.md).",
     .params = PARAMS(
         PARAM(TEXT, BODY, "name", .text = "its name", .required = true, .min = 1, .max = 128),
         PARAM_DRY_RUN, PARAM_SETTINGS),

@@ -267,7 +267,8 @@ const struct op op_task_add = {
         "`external_id` already exists in the project, no task is added: the answer has the id of "
         "the existing task, and `already`. `queue_position` is given for batches of up to 100 "
         "tasks. A "
-        "run adds children of its own task, or imports: see [capabilities.md](capabilities.md).",
+        "run adds children of its own task, or imports: see "
+        "[capabilities.md](../guide/capabilities.md).",
     .params =
         PARAMS(PARAM(ARRAY, BODY, "tasks", .text = "what to add: objects as below, all or none",
                      .required = true, .min = 1, .max = SUBMISSION_BATCH_MAX),

@@ -245,7 +245,7 @@ const struct op op_task_edit = {
         "edited or started since that version was read. An attempt after a new prompt begins a new "
         "session. The event is `task.edited`, with the names of what has changed. Runs can edit "
         "what they may "
-        "[import](capabilities.md#importing).",
+        "[import](../guide/capabilities.md#importing).",
     .params = PARAMS(
         OP_PARAM_ID,
         PARAM(NUMBER, BODY, "version", .text = "`version` of task.show, as it was read",

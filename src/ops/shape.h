@@ -1,10 +1,10 @@
 /* shape.h: the shapes of answers, one table each.
  *
- * Only the shape names the members of an answer. The schemas of docs/openapi.json, the tables and
- * examples of docs/api.md, and web/src/types.ts are generated from it. Many printers use the same
- * rows (SHAPE_PRINT); the others are written manually. Tests keep them in step: where
- * SLUICE_TEST_ANSWERS names a file, every answer is compared with its shape before it is sent
- * (op_check_answers), and the test harness sets it.
+ * Only the shape names the members of an answer. The schemas of docs/reference/openapi.json, the
+ * tables and examples of docs/reference/api.md, and web/src/types.ts are generated from it. Many
+ * printers use the same rows (SHAPE_PRINT); the others are written manually. Tests keep them in
+ * step: where SLUICE_TEST_ANSWERS names a file, every answer is compared with its shape before it
+ * is sent (op_check_answers), and the test harness sets it.
  *
  * Shapes of several operations are in shape.c and print.c; that of one operation is in its own
  * file, as `.answers = ANSWERS({ "name", T_TEXT, "what it is", "an example" }, …)`. */
@@ -37,8 +37,8 @@ enum {
     T_MAYBE = 0x800, /* may be missing */
 };
 
-/* A type in docs/api.md, in a JSON schema (or NULL), in TypeScript, and as an example. T_WORD and
- * T_OBJECT have names and examples of their own. */
+/* A type in docs/reference/api.md, in a JSON schema (or NULL), in TypeScript, and as an example.
+ * T_WORD and T_OBJECT have names and examples of their own. */
 struct shape_type {
     const char *markdown, *schema, *typescript, *example;
     unsigned allowed; /* JSON types, as bits */

@@ -345,8 +345,8 @@ void report_compare(const struct sim_case *now, const struct sim_case *with,
 
 /* --- JSON --------------------------------------------------------------------------------------
  *
- * The members are described in docs/cli/sim.md and never change their meaning. Times are milliseconds
- * since the beginning of the play, fractions are between 0 and 1. */
+ * The members are described in docs/reference/cli/sim.md and never change their meaning. Times are
+ * milliseconds since the beginning of the play, fractions are between 0 and 1. */
 
 /* Null if negative. */
 static void put_fraction(struct json_writer *w, const char *key, double value, int decimals) {

@@ -99,8 +99,8 @@ void report_print(const struct sim_case *c, const struct gantt_style *style, str
 void report_compare(const struct sim_case *now, const struct sim_case *with,
                     const struct gantt_style *style, struct strbuf *out);
 
-/* Everything as one JSON object (docs/cli/sim.md). `with` may be NULL; `overrides` are the
- * KEY=VALUE pairs of its play, ending with NULL. */
+/* Everything as one JSON object (docs/reference/cli/sim.md). `with` may be NULL; `overrides` are
+ * the KEY=VALUE pairs of its play, ending with NULL. */
 void report_json(const struct sim_case *now, const struct sim_case *with,
                  const char *const *overrides, struct strbuf *out);
 

@@ -1,8 +1,8 @@
 /* schema.c: every member a snapshot may have, each in one row.
  *
  * To add one: a member of its record (decode.h; of a task, a member of struct task_spec), a row
- * here, its effect in snapshot.c, its line in docs/snapshot.md. test_snapshot_good fails when the
- * page does not name it. The writer follows the order of the rows. */
+ * here, its effect in snapshot.c, its line in docs/reference/snapshot.md. test_snapshot_good fails
+ * when the page does not name it. The writer follows the order of the rows. */
 #include <errno.h>
 #include <string.h>
 

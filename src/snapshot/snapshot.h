@@ -1,9 +1,9 @@
 /* snapshot.h: reads a complete queue from a JSON file into a core.
  *
- * docs/snapshot.md describes the format. The file is read as a stream, never as a tree: a million
- * tasks cost the memory of the core plus their ids. Only the file is read, never the user's own
- * configuration: first the preset it names (or `sluice`), then its `config`, then `overrides`, then
- * its members.
+ * docs/reference/snapshot.md describes the format. The file is read as a stream, never as a tree: a
+ * million tasks cost the memory of the core plus their ids. Only the file is read, never the user's
+ * own configuration: first the preset it names (or `sluice`), then its `config`, then `overrides`,
+ * then its members.
  *
  * Life:  snapshot_read → use snapshot_core → snapshot_free
  * Errors are one message with the position (line and column, or the task's id). */

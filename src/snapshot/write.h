@@ -1,9 +1,9 @@
 /* write.h: writes the state of a core as a live snapshot. snapshot_read turns it into a core that
  * decides the same.
  *
- * docs/snapshot.md describes the format. Written in pieces of about 64 KB: a million tasks cost 8 MB
- * besides the core. All settings are in `config`, so that --set of `plan` and `sim` can change them.
- * A core does not know titles, prompts and commands, so they are never written. */
+ * docs/reference/snapshot.md describes the format. Written in pieces of about 64 KB: a million
+ * tasks cost 8 MB besides the core. All settings are in `config`, so that --set of `plan` and `sim`
+ * can change them. A core does not know titles, prompts and commands, so they are never written. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
  *
  * The table (task_members.inc) is the single source: requests (engine/submission.h), task files and
  * formulas, options of `add` and `run`, MCP tools, what a run may set for its children, the
- * dashboard form, schemas and docs/members.md are generated from it.
+ * dashboard form, schemas and docs/reference/members.md are generated from it.
  *
  * Values: a JSON number is in the member's unit (seconds, dollars, MB, ms since the epoch). Texts
  * are accepted, too: 90s, $2.50, 1.5GB, 18:30 or 2027-01-31T18:30. The number is stored.

@@ -545,14 +545,14 @@ TEST(of_a_plain_program_the_exit_code_is_the_word) {
     expect_result(&outcome, AGENT_CANCELED);
 }
 
-#define TABLES_OF_AGENTS 6 /* in docs/agents.md */
+#define TABLES_OF_AGENTS 6 /* in docs/guide/agents.md */
 
 /* The recipe in CONTRIBUTING: a step that was forgotten is found here. */
 TEST(every_builtin_agent_is_whole_and_documented) {
     _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
     const char *name;
-    if (file_read(SOURCE_ROOT "/docs/agents.md", 1024 * 1024, &page, NULL) < 0)
-        fail_msg("docs/agents.md cannot be read");
+    if (file_read(SOURCE_ROOT "/docs/guide/agents.md", 1024 * 1024, &page, NULL) < 0)
+        fail_msg("docs/guide/agents.md cannot be read");
     for (size_t i = 0; (name = agent_builtin(i)); i++) {
         const struct agent_adapter *adapter = agent_adapter_find(name);
         _cleanup_(strbuf_finish) struct strbuf row = STRBUF_INIT, folder = STRBUF_INIT,
@@ -562,8 +562,8 @@ TEST(every_builtin_agent_is_whole_and_documented) {
         for (const char *at = strbuf_text(&page); (at = strstr(at, strbuf_text(&row))); at++)
             rows++;
         if (rows != TABLES_OF_AGENTS)
-            fail_msg("docs/agents.md has a row for '%s' in %zu of its %d tables of agents", name,
-                     rows, TABLES_OF_AGENTS);
+            fail_msg("docs/guide/agents.md has a row for '%s' in %zu of its %d tables of agents",
+                     name, rows, TABLES_OF_AGENTS);
         strbuf_printf(&folder, "%s/tests/fixtures/agents/%s", SOURCE_ROOT, name);
         if (access(strbuf_text(&folder), R_OK) < 0)
             fail_msg("there are no recorded runs of '%s' in tests/fixtures/agents", name);

@@ -65,10 +65,10 @@ has 'limits.runs' 'keys: a key'
 run sluice config keys --json
 has '"key": "kinds.K.base",' 'keys as JSON'
 run sluice config reference
-like "$root/docs/config.md" 'the reference is docs/config.md'
+like "$root/docs/reference/settings.md" 'the reference is docs/reference/settings.md'
 run sluice config
 exits 2 'no subcommand: exit code'
-shown docs/cli/config.md config explain retry.failed.delay_s
+shown docs/reference/cli/config.md config explain retry.failed.delay_s
 
 run sluice config get limits.runs
 prints '8' 'get'

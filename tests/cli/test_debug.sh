@@ -104,6 +104,6 @@ run sluice debug events --after x
 exits 2 'events --after x: exit code'
 says "sluice: option '--after': expected a whole number from 0 on, got 'x'
 usage: sluice debug events [--after N]" 'events --after x'
-shown docs/cli/debug.md debug scheduler --snapshot examples/loopr.json
-shown docs/cli/debug.md debug outcome --agent claude --exit 1 tests/fixtures/agents/claude/limit-oauth/stdout
+shown docs/reference/cli/debug.md debug scheduler --snapshot examples/loopr.json
+shown docs/reference/cli/debug.md debug outcome --agent claude --exit 1 tests/fixtures/agents/claude/limit-oauth/stdout
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice help: every command has a help text, and --help, docs/cli and the man page agree.
+# sluice help: every command has a help text, and --help, docs/reference/cli and the man page agree.
 # shellcheck disable=SC2154 # lib.sh sets here, root and tmp
 . "$(dirname "$0")/lib.sh"
 
@@ -34,7 +34,7 @@ for command in $commands; do
     has 'exit codes:' "$command --help: exit codes"
     has 'examples:' "$command --help: examples"
     # The manual page has the same usage, and every option.
-    "$root/scripts/man-page" "$root/docs/cli/$command.md" >page
+    "$root/scripts/man-page" "$root/docs/reference/cli/$command.md" >page
     sed 's,\\,,g' page >plain
     rule "man sluice-$command has the usage" grep -qxF -e "$(sed -n '1s/^usage: //p' command)" plain
     sed -n '/^options:/,/^$/s/^  \(..,\|   \) --\([a-z-]*\).*/--\2/p' command | grep -vxF -e --json -e --help >names || :
@@ -46,7 +46,7 @@ done
 
 # Files that are generated from the commands are up to date.
 run "$root/scripts/command-pages" --check "$SLUICE"
-exits 0 'the tables of options in docs/cli are up to date (make docs)'
+exits 0 'the tables of options in docs/reference/cli are up to date (make docs)'
 run sluice wait --help
 has '5    the time was over first' 'exit code 5'
 run sluice help --all
@@ -54,7 +54,7 @@ has '5    the time was over first' 'exit code 5 in the list of all'
 
 # A page without a required part fails the build.
 for part in '- ' '```sh' 'Print the version.'; do
-    grep -vF -e "$part" "$root/docs/cli/version.md" >version.md
+    grep -vF -e "$part" "$root/docs/reference/cli/version.md" >version.md
     run "$root/scripts/embed-commands" version.md
     exits 1 "a page without '$part'"
 done

@@ -95,5 +95,5 @@ if [ -w /dev/full ]; then
     exits 1 'a full disk: exit code'
     says 'sluice: cannot write the output: No space left on device' 'a full disk'
 fi
-shown docs/cli/plan.md plan examples/loopr.json
+shown docs/reference/cli/plan.md plan examples/loopr.json
 finish

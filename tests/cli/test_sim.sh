@@ -77,6 +77,6 @@ exits 2 'nothing on the standard input'
 run sluice sim
 exits 2 'no file'
 
-shown docs/cli/sim.md sim examples/night.json
-shown docs/cli/sim.md sim examples/night.json --set limits.runs=10
+shown docs/reference/cli/sim.md sim examples/night.json
+shown docs/reference/cli/sim.md sim examples/night.json --set limits.runs=10
 finish

@@ -3,7 +3,7 @@
  * Rows 28-31, 33, 37, 38, 39, 41, 46, 48, 50, 58, 61-64, 95, 141, 159, 160. The selections of documents 000, 003 and
  * 004 are written down here a second time, line by line as their code or text has them, and asked about states drawn
  * at random. Does the core start the same tasks, in the same order? Where a document leaves it open, or where Sluice
- * differs on purpose (docs/coming-from), the states avoid it; a comment says so. */
+ * differs on purpose (docs/migrate), the states avoid it; a comment says so. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

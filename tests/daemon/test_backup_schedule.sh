@@ -1,5 +1,5 @@
 #!/bin/sh
-# Scheduled backups: one for each due time, old ones are deleted, and each of them can be restored. docs/schedules.md.
+# Scheduled backups: one for each due time, old ones are deleted, and each of them can be restored. docs/guide/schedules.md.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 mkdir kept

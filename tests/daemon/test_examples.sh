@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every example succeeds and leaves nothing behind; the values of settings in docs/coming-from are correct.
+# Every example succeeds and leaves nothing behind; the values of settings in docs/migrate are correct.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets root and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
@@ -25,7 +25,7 @@ rule 'they leave no files' [ -z "$(ls place)" ]
 run "$root/examples/run" nothing
 exits 2 'an example that does not exist: says which there are'
 
-# --- docs/coming-from: each table of settings against the preset ---
+# --- docs/migrate: each table of settings against the preset ---
 
 # Prints KEY VALUE for rows "| theirs | `key` | `value` |", and KEY alone for rows with another kind of value.
 rows() {
@@ -33,7 +33,7 @@ rows() {
 }
 
 for pair in loopr:loopr conductor-loop:conductor gastown:gastown agency:agency agent-queue:agent-queue; do
-    page=$root/docs/coming-from/${pair%:*}.md
+    page=$root/docs/migrate/${pair%:*}.md
     mkdir -p "$tmp/homes/${pair#*:}"
     echo "preset: ${pair#*:}" >"$tmp/homes/${pair#*:}/sluice.yaml"
     wrong=0
@@ -53,7 +53,7 @@ for pair in loopr:loopr conductor-loop:conductor gastown:gastown agency:agency a
 done
 
 # All keys that the pages name exist.
-unknown=$(grep -ohE 'sluice config set [^`]*' "$root"/docs/coming-from/*.md | grep -oE "[a-z_]+(\.[a-z_A-Z]+)*=" |
+unknown=$(grep -ohE 'sluice config set [^`]*' "$root"/docs/migrate/*.md | grep -oE "[a-z_]+(\.[a-z_A-Z]+)*=" |
     tr -d = | sort -u | while read -r key; do
     "$SLUICE" config explain "$key" >/dev/null 2>&1 || echo "$key"
 done)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Opening hours: outside them nothing starts, `why` says when they open, and a configuration that closes or opens takes effect
-# at once. docs/hours.md. The days are chosen so that midnight may pass during the test.
+# at once. docs/guide/hours.md. The days are chosen so that midnight may pass during the test.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 needs curl

@@ -155,7 +155,7 @@ is_gone "$standby"
 # --- a dead shim -----------------------------------------------------------------------------------
 
 # The daemon is stopped while the shim dies and a child of the command connects, so it sees both at once. A run without a
-# cgroup is recognized only by its ancestors, and those have ended: docs/capabilities.md describes this gap.
+# cgroup is recognized only by its ancestors, and those have ended: docs/guide/capabilities.md describes this gap.
 cat >orphan.sh <<'END_ORPHAN'
 cd "$(dirname "$0")" || exit 1
 (env -i setsid sh -c 'echo $$ >orphan.pid; read -r _ <go; exec "$1" "$2" <request >orphan.out' - "$KNOCK" "$OWNER" &)

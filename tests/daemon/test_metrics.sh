@@ -25,13 +25,13 @@ rule 'every turn and every commit is in a histogram' \
 # --- the names -----------------------------------------------------------------------------------------
 
 sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' text | sort >told
-grep -o '`sluice_[a-z_]*' "$root/docs/metrics.md" | tr -d '`' | grep -v '_$' | sort -u >written
+grep -o '`sluice_[a-z_]*' "$root/docs/reference/metrics.md" | tr -d '`' | grep -v '_$' | sort -u >written
 comm -23 told written >missing
-rule "docs/metrics.md names every family: $(tr '\n' ' ' <missing)" [ ! -s missing ]
+rule "docs/reference/metrics.md names every family: $(tr '\n' ' ' <missing)" [ ! -s missing ]
 store_is_file || echo sluice_store_log_bytes >>told # a file's
 sort -o told told
 comm -13 told written >invented
-rule "docs/metrics.md names no other: $(tr '\n' ' ' <invented)" [ ! -s invented ]
+rule "docs/reference/metrics.md names no other: $(tr '\n' ' ' <invented)" [ ! -s invented ]
 
 for file in grafana/sluice.json prometheus/alerts.yml; do
     grep -oE 'sluice_[a-z_]+' "$root/contrib/$file" | sed -E 's/_(bucket|sum|count)$//' | sort -u >asked

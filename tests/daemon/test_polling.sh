@@ -1,6 +1,6 @@
 #!/bin/sh
 # A schedule polls a tracker: each issue is added once and updated once, also when the daemon is killed in the middle of a poll, and each result is
-# written back once. docs/import.md.
+# written back once. docs/guide/import.md.
 #
 # TEST_SLUICED is a copy of the daemon whose clock the test sets (tests/harness/test_clock.c).
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells

@@ -90,7 +90,7 @@ run sluice status
 has "sandbox none: 'sluice doctor' says why" 'one that does not work is none'
 run sluice doctor
 has 'auto is none, so agents run without a sandbox: bwrap: No permissions to create new namespace' 'doctor says why in its own words'
-has '-> let your user create namespaces (docs/sandbox.md), then restart the daemon' 'and what to do about that'
+has '-> let your user create namespaces (docs/guide/sandbox.md), then restart the daemon' 'and what to do about that'
 add --sandbox bubblewrap --cwd "$tmp/work" -- true
 becomes "$id" held
 says 'bwrap: No permissions to create new namespace' 'and so does why, for a task that asks for one'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Schedules: every due time has its task or is in one recorded skip, also when the daemon is killed. docs/schedules.md.
+# Schedules: every due time has its task or is in one recorded skip, also when the daemon is killed. docs/guide/schedules.md.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$root/tests/daemon/schedules.sh"

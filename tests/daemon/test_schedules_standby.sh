@@ -1,5 +1,5 @@
 #!/bin/sh
-# A standby takes over while schedules are due: each due time has its task or is in one recorded skip. docs/schedules.md.
+# A standby takes over while schedules are due: each due time has its task or is in one recorded skip. docs/guide/schedules.md.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets home, root and tmp
 . "$(dirname "$0")/kit.sh"
 . "$root/tests/daemon/schedules.sh"

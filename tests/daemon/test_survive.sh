@@ -1,5 +1,5 @@
 #!/bin/sh
-# What survives kills of the daemon, of shims, and of both, as described in docs/daemon.md.
+# What survives kills of the daemon, of shims, and of both, as described in docs/guide/daemon.md.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 8}

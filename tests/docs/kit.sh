@@ -18,7 +18,7 @@
 #                              it after 'sluice init'
 #   start_over                 resets the system to empty
 #   drained                    waits until nothing waits or runs
-#   played                     the last line: asserts that each agent was started as docs/agents.md says, and in a sandbox; that
+#   played                     the last line: asserts that each agent was started as docs/guide/agents.md says, and in a sandbox; that
 #                              commands in the text exist; that the document has the commands of `before`, `after` and
 #                              exempt.txt
 #
@@ -372,7 +372,7 @@ are() {
 
 # A run that is started with other arguments than those of its adapter has no limits, sessions or tokens.
 check_adapters() {
-    sed -n 's/^| `\([a-z]*\)` | `\([a-z]* [^`]*\)` |.*/\1 \2/p' "$root/docs/agents.md" >"$tmp/adapters"
+    sed -n 's/^| `\([a-z]*\)` | `\([a-z]* [^`]*\)` |.*/\1 \2/p' "$root/docs/guide/agents.md" >"$tmp/adapters"
     awk '
         NR == FNR { name = $1; sub(/^[a-z]* /, ""); if (!(name in wanted)) wanted[name] = $0; next } # later: at a terminal
         { sub(/^[^ ]* /, "") }

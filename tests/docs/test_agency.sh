@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/coming-from/agency.md, with a small board.
+# docs/migrate/agency.md, with a small board.
 # shellcheck disable=SC1091,SC2046,SC2154 # kit.sh sets tmp
 . "$(dirname "$0")/kit.sh"
-document docs/coming-from/agency.md
+document docs/migrate/agency.md
 state_of agency "$HOME/src/app"
 after 'sluice init' agents_can_log
 arrived() {

@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/coming-from/agent-queue.md, with a small database.
+# docs/migrate/agent-queue.md, with a small database.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets log; $1 is for the inner shell
 . "$(dirname "$0")/kit.sh"
-document docs/coming-from/agent-queue.md
+document docs/migrate/agent-queue.md
 state_of agent-queue "$HOME/.agent-queue"
 mkdir -p "$HOME/src/web" "$HOME/agent-queue-workspaces/weather-cli/main"
 after 'sluice init' agents_can_log

@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/best-of.md: three candidates of which a person picks one, and two of which an agent does.
+# docs/guide/best-of.md: three candidates of which a person picks one, and two of which an agent does.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets log
 . "$(dirname "$0")/kit.sh"
-document docs/best-of.md
+document docs/guide/best-of.md
 repository "$HOME/src/web"
 agents_can_log
 in_branch() {

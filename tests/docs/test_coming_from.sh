@@ -1,7 +1,7 @@
 #!/bin/sh
-# docs/coming-from/README.md: has no commands yet.
+# docs/migrate/README.md: has no commands yet.
 # shellcheck disable=SC1091 # kit.sh
 . "$(dirname "$0")/kit.sh"
-document docs/coming-from/README.md
+document docs/migrate/README.md
 play
 played

@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/coming-from/conductor-loop.md, with a small storage root.
+# docs/migrate/conductor-loop.md, with a small storage root.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets tmp
 . "$(dirname "$0")/kit.sh"
-document docs/coming-from/conductor-loop.md
+document docs/migrate/conductor-loop.md
 state_of conductor "$HOME/run-agent"
 mkdir -p "$HOME/book" "$HOME/src/harbor-api"
 after 'sluice init' agents_can_log

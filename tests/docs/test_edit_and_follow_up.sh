@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/edit-and-follow-up.md: an edit before the start, and a message after the end.
+# docs/guide/edit-and-follow-up.md: an edit before the start, and a message after the end.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets log
 . "$(dirname "$0")/kit.sh"
-document docs/edit-and-follow-up.md
+document docs/guide/edit-and-follow-up.md
 agents_can_log
 play
 are 'done' t-1

@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/escalation.md: a task whose check fails twice.
+# docs/guide/escalation.md: a task whose check fails twice.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets log
 . "$(dirname "$0")/kit.sh"
-document docs/escalation.md
+document docs/guide/escalation.md
 agents_can_log
 "$SLUICE" config set retry.unfinished.delay_s=0 runaway.pause_s=0 >/dev/null
 # shellcheck disable=SC2016 # $$ is for make

@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/coming-from/gastown.md, with a small town.
+# docs/migrate/gastown.md, with a small town.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets tmp and bin
 . "$(dirname "$0")/kit.sh"
-document docs/coming-from/gastown.md
+document docs/migrate/gastown.md
 state_of gastown "$HOME/gt"
 mkdir -p "$HOME/gt/gastown" "$HOME/gt/kite/mayor/rig"
 cat >"$bin/bd" <<'BD'

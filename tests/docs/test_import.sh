@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/import.md: issues as tasks, importing again, and the result on the standard input of on_end.
+# docs/guide/import.md: issues as tasks, importing again, and the result on the standard input of on_end.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets bin and root
 . "$(dirname "$0")/kit.sh"
-document docs/import.md
+document docs/guide/import.md
 ln -s "$root/contrib" "$HOME/work/contrib"
 # The tracker has one issue from the time when the schedule polls.
 cat >"$bin/gh" <<'END'
@@ -18,6 +18,6 @@ before 'sluice schedule add github' new_issue
 play
 rule 'the result of a canceled task was delivered' appears '"external_id":"acme/shop#8"' "$HOME/ended.jsonl"
 sed 's/^{//' "$HOME/ended.jsonl" | tr ',' '\n' | sed 's/[:{].*//' >delivered
-sed -n 's/^{"schema_version/"schema_version/p' "$root/docs/import.md" | tr ',' '\n' | sed 's/[:{].*//' >documented
+sed -n 's/^{"schema_version/"schema_version/p' "$root/docs/guide/import.md" | tr ',' '\n' | sed 's/[:{].*//' >documented
 rule 'with the members that the document shows' cmp documented delivered
 played

@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/lists.md: its lists of inputs, and the output of their groups.
+# docs/guide/lists.md: its lists of inputs, and the output of their groups.
 # shellcheck disable=SC1091,SC2119 # kit.sh
 . "$(dirname "$0")/kit.sh"
-document docs/lists.md
+document docs/guide/lists.md
 "$SLUICE" up >/dev/null 2>&1 # its message is not shown in the document
 play
 drained

@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/coming-from/loopr.md, with a few loops of a small project.
+# docs/migrate/loopr.md, with a few loops of a small project.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets tmp
 . "$(dirname "$0")/kit.sh"
-document docs/coming-from/loopr.md
+document docs/migrate/loopr.md
 state_of loopr "$HOME/.loopr/3f9a1c07be52d684"
 repository "$HOME/src/shop"
 after 'sluice init' agents_can_log

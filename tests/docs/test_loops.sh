@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/loops.md: its task files; a plan whose agent writes the spawn file.
+# docs/guide/loops.md: its task files; a plan whose agent writes the spawn file.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets log; $SLUICE_SPAWN is a word of the document
 . "$(dirname "$0")/kit.sh"
-document docs/loops.md
+document docs/guide/loops.md
 agents_can_log
 writes_this() { # FILE
     cp "$1" "$log/spawn.yaml"

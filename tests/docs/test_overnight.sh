@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/overnight.md: three tasks hit the rate limit of the plan, and are done in the morning.
+# docs/guide/overnight.md: three tasks hit the rate limit of the plan, and are done in the morning.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets log
 . "$(dirname "$0")/kit.sh"
-document docs/overnight.md
+document docs/guide/overnight.md
 repository "$HOME/src/web"
 agents_can_log
 : >"$log/limit"

@@ -5,7 +5,7 @@
 
 # --- documents and exemptions -------------------------------------------------------------------
 
-pages=$(cd "$root" && ls README.md docs/overnight.md docs/coming-from/*.md)
+pages=$(cd "$root" && ls README.md docs/guide/overnight.md docs/migrate/*.md)
 for page in $pages; do
     script=$(cd "$root/tests/docs" && grep -lxF "document $page" test_*.sh | head -n 1)
     name=${script#test_}

@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/slinging.md: a draft, a group, a formula.
+# docs/guide/slinging.md: a draft, a group, a formula.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets bin and log; $(VERSION) is for make
 . "$(dirname "$0")/kit.sh"
-document docs/slinging.md
+document docs/guide/slinging.md
 agents_can_log
 cat >"$bin/notify-send" <<'NOTIFY'
 #!/bin/sh

@@ -1,8 +1,8 @@
 #!/bin/sh
-# docs/take-over.md: a task that a person finishes, and one that is given back.
+# docs/guide/take-over.md: a task that a person finishes, and one that is given back.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets log
 . "$(dirname "$0")/kit.sh"
-document docs/take-over.md
+document docs/guide/take-over.md
 repository "$HOME/src/web"
 agents_can_log
 play

@@ -1,4 +1,4 @@
-/* Random histories of questions: I31 of docs/invariants.md.
+/* Random histories of questions: I31 of docs/internals/invariants.md.
  *
  * An answer is used exactly once: one attempt or one waiting call gets it, and another attempt only if the one that had it was interrupted
  * (lost, or not launched). Meanwhile the daemon dies at any commit, commits fail, another daemon takes over, runs end

@@ -1,4 +1,4 @@
-/* Random histories of schedules: I30 of docs/invariants.md.
+/* Random histories of schedules: I30 of docs/internals/invariants.md.
  *
  * Each due time has exactly one task or is in exactly one recorded skip, although the daemon dies at any commit, commits fail,
  * a standby with another clock takes over, the wall clock is set back and forward by up to a day, the machine is suspended for a week,

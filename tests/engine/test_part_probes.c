@@ -1,5 +1,5 @@
-/* test_part_probes.c: when the commands of gates are called, and what their answers do (docs/probes.md). The test stands for
- * the helper processes. Pending checks are tested with the daemon. */
+/* test_part_probes.c: when the commands of gates are called, and what their answers do (docs/guide/probes.md). The test stands
+ * for the helper processes. Pending checks are tested with the daemon. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/security.md describes what a run without a sandbox can do. Its tables name every attempt of attempts.txt, each in the
+# docs/guide/security.md describes what a run without a sandbox can do. Its tables name every attempt of attempts.txt, each in the
 # table for its result.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # lib.sh sets root, here and reads code; backticks of Markdown
 . "$(dirname "$0")/../cli/lib.sh"
@@ -31,10 +31,10 @@ compare_lists() {
     code=$?
 }
 
-page=$root/docs/security.md
+page=$root/docs/guide/security.md
 possible='What a run without a sandbox can do'
 compare_lists possible "$possible" "$page"
-exits 0 'what is possible without a sandbox is in docs/security.md'
+exits 0 'what is possible without a sandbox is in docs/guide/security.md'
 compare_lists held 'What no run can do' "$page"
 exits 0 'so is what is refused to every run'
 

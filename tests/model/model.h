@@ -1,4 +1,4 @@
-/* model.h: the rules of docs/rules.md a second time, as slowly and plainly as they can be written.
+/* model.h: the rules of docs/internals/rules.md a second time, as slowly and plainly as they can be written.
  *
  * Takes the same facts as the core and gives the same orders. It keeps no counter, no index and no
  * list in order: which tasks hold a slot, which depend on which, what a project used and who is next is
@@ -56,7 +56,7 @@ struct model_view model_task_at(const struct model *m, size_t index); /* in the 
 amount model_position(const struct model *m, task_id task);
 bool model_has_overdue(const struct model *m); /* then a place in the queue is an estimate */
 
-/* What a restart does not keep (docs/invariants.md, I23) is gone. */
+/* What a restart does not keep (docs/internals/invariants.md, I23) is gone. */
 void model_restart(struct model *m);
 
 time_ms model_now(const struct model *m);

@@ -115,7 +115,7 @@ static int again(struct model *m, struct model_task *t, bool own_agent, struct e
     return 0;
 }
 
-/* docs/rules.md, 4: who is taken over and does not run is queued; a run is stopped first. */
+/* docs/internals/rules.md, 4: who is taken over and does not run is queued; a run is stopped first. */
 static int take(struct model *m, struct model_task *t, struct error *err) {
     enum task_state state = t->s.state;
     bool had_run = state == TASK_DONE || state == TASK_FAILED || state == TASK_CANCELED;
@@ -207,7 +207,7 @@ static int unanswered(struct model *m, struct model_task *t, struct error *err) 
     return 0;
 }
 
-/* docs/rules.md, 4: a task that its candidates work on is held; how they end decides what follows. */
+/* docs/internals/rules.md, 4: a task that its candidates work on is held; how they end decides what follows. */
 static int candidates(struct model *m, struct model_task *t, enum candidates what,
                       struct error *err) {
     bool waits_for_them = t->s.state == TASK_HELD && t->s.hold == HOLD_CANDIDATES;

@@ -2,7 +2,7 @@
  *
  * What a daemon has in its configuration is read from the old core's memory; what it has in its rows
  * is asked for with the functions a daemon uses. Afterwards the cores must be the same, but for what
- * docs/invariants.md, I23, says a restart does not keep.
+ * docs/internals/invariants.md, I23, says a restart does not keep.
  *
  * Life: rebuild_begin → rebuild_tell (limiters, agents), rebuild_world, rebuild_tell (usage, waits),
  *       rebuild_task … → rebuild_end. Or all of it from one core: rebuild. */

@@ -66,7 +66,7 @@ static void add(struct model *m, struct task_spec spec) {
     apply_fact(m, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
 }
 
-/* All of docs/rules.md without pace, limits and waiting; tests add what they are about. */
+/* All of docs/internals/rules.md without pace, limits and waiting; tests add what they are about. */
 static struct policy plain_policy(void) {
     struct policy p;
     policy_default(&p);

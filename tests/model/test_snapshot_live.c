@@ -378,8 +378,8 @@ static int class_of(int r) {
     return r < 0 ? -1 : r;
 }
 
-/* As after a restart (docs/invariants.md): a start that was counted in a tick is not given back to it when it is refused
- * afterwards, and how far a pace was that comes into force only now is not known. */
+/* As after a restart (docs/internals/invariants.md): a start that was counted in a tick is not given back to it when it is
+ * refused afterwards, and how far a pace was that comes into force only now is not known. */
 static bool is_exempt(const struct game *g, const struct fact *fact) {
     if (fact->kind != FACT_POLICY)
         return fact->kind == FACT_ORDER_REFUSED;

@@ -150,7 +150,7 @@ static void check_document(const char *path, const struct strbuf *made) {
 TEST(the_generated_page_is_up_to_date) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_markdown(&made);
-    check_document(SOURCE_ROOT "/docs/api.md", &made);
+    check_document(SOURCE_ROOT "/docs/reference/api.md", &made);
     EACH(op) {
         _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
         strbuf_printf(&head, "\n### %s\n\n`%s %s`: ", (*op)->name, (*op)->method, (*op)->path);
@@ -162,7 +162,7 @@ TEST(the_generated_page_is_up_to_date) {
 TEST(the_generated_page_of_members_is_up_to_date) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_members(&made);
-    check_document(SOURCE_ROOT "/docs/members.md", &made);
+    check_document(SOURCE_ROOT "/docs/reference/members.md", &made);
     strbuf_clear(&made);
     op_print_form(&made);
     check_document(SOURCE_ROOT "/web/src/members.ts", &made);
@@ -171,7 +171,7 @@ TEST(the_generated_page_of_members_is_up_to_date) {
 TEST(the_description_for_programs_is_json_with_every_operation) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_openapi(&made, SLUICE_VERSION);
-    check_document(SOURCE_ROOT "/docs/openapi.json", &made);
+    check_document(SOURCE_ROOT "/docs/reference/openapi.json", &made);
     json_t *json = json_loads(strbuf_text(&made), JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
     EACH(op) {

@@ -4,7 +4,7 @@
 #   scene NAME AGENT SCENE... the next run has this name, and the service does this
 #   asks [OPTION...]          adds the task of that run; sets $id
 #   agrees NAME               what is booked for it is what the service has charged
-#   lacks NAME IN OUT         as `agrees`, but these tokens are known to be missing: docs/agents.md says why
+#   lacks NAME IN OUT         as `agrees`, but these tokens are known to be missing: docs/guide/agents.md says why
 #   succeeds                  adds the task, waits for its end, and compares
 #   canceled                  the same for one that is canceled as soon as its tool runs
 #   fails                     the same for one that ends badly

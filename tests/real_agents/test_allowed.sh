@@ -22,7 +22,7 @@ run sluice show "$id"
 has denied 'without a sandbox: denied'
 rule 'without a sandbox: the command did not run' [ ! -e made ]
 
-# The queue as tools, as docs/mcp.md has it.
+# The queue as tools, as docs/guide/mcp.md has it.
 "$SLUICE" mcp install --agent claude --yes >/dev/null
 for box in auto none; do
     scenes "mcp post_message {\"text\":\"hello from $box\"}" 'ok I have said it.'

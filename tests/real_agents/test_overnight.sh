@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/overnight.md: its six commands, word for word, with the real Claude Code and a plan that is used up while
+# docs/guide/overnight.md: its six commands, word for word, with the real Claude Code and a plan that is used up while
 # three tasks are at work.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets root, home, tmp; $SLUICE_TASK is for the tool
 . "$(dirname "$0")/kit.sh"
@@ -25,7 +25,7 @@ sluice() {
     [ "$*" = 'service install' ] || command sluice "$@"
 }
 
-awk '/^```/ { if (on) exit; on = /^```sh/; next } on' "$root/docs/overnight.md" >commands
+awk '/^```/ { if (on) exit; on = /^```sh/; next } on' "$root/docs/guide/overnight.md" >commands
 rule 'six commands' [ "$(grep -c . commands)" = 6 ]
 typed=0
 while read -r line; do

@@ -396,7 +396,7 @@ promise() {
 }
 
 promises
-expect 'conformance: a page that is not there' 1 "docs/conformance.md is not about the rows and tests there are" \
+expect 'conformance: a page that is not there' 1 "docs/internals/conformance.md is not about the rows and tests there are" \
     "$scripts/conformance" --check .
 mkdir build build/meson-logs
 {
@@ -406,9 +406,9 @@ mkdir build build/meson-logs
 cp "$scripts/test-summary" scripts/
 expect 'conformance: every row passes' 0 '189 rows, 189 pass, 0 fail' scripts/conformance --kept build
 expect 'conformance: table, tests and page agree' 0 '' "$scripts/conformance" --check .
-expect 'conformance: the totals of a document' 0 '| 000 one: Its Title | 2 | 1 | 1 |' cat docs/conformance.md
+expect 'conformance: the totals of a document' 0 '| 000 one: Its Title | 2 | 1 | 1 |' cat docs/internals/conformance.md
 expect 'conformance: what differs links to where it is told' 0 \
-    '| First Section | 7 | differs: it cannot be ([told](told.md#what-differs)) |  | - |' cat docs/conformance.md
+    '| First Section | 7 | differs: it cannot be ([told](../told.md#what-differs)) |  | - |' cat docs/internals/conformance.md
 expect 'conformance: promises are counted' 0 '000: 2 promises, 1 work, 1 differ on purpose' scripts/conformance-promises --counts
 sed '/it_works/d' build/meson-logs/conformance.json >x && mv x build/meson-logs/conformance.json
 expect 'conformance: a promise whose test did not run' 1 '000.1: not passed: it_works' scripts/conformance --kept build

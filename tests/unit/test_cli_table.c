@@ -6,11 +6,11 @@
 #include "cli/cmd.h"
 #include "harness/test.h"
 
-/* Required parts of its page in docs/cli; scripts/embed-commands refuses a page without them, too. */
+/* Required parts of its page in docs/reference/cli; scripts/embed-commands refuses a page without them, too. */
 static const char *part_of(const struct cmd *cmd, enum cmd_part part, const char *what) {
     const char *text = cmd_part(cmd, part);
     if (!*text)
-        fail_msg("'%s' has no %s in docs/cli", cmd->words, what);
+        fail_msg("'%s' has no %s in docs/reference/cli", cmd->words, what);
     return text;
 }
 
@@ -115,7 +115,7 @@ static void check_file(const char *format_before, const char *name, const char *
 
 TEST(every_command_has_its_page_and_test) {
     for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
-        check_file("docs/cli/", (*cmd)->words, ".md");
+        check_file("docs/reference/cli/", (*cmd)->words, ".md");
         check_file("tests/cli/test_", (*cmd)->words, ".sh");
     }
 }

@@ -214,9 +214,10 @@ FIXTURE_TEST(keys_lists_every_key) {
 FIXTURE_TEST(the_page_is_what_the_table_says) {
     _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
     struct error err = { 0 };
-    if (file_read(SOURCE_ROOT "/docs/config.md", 1u << 20, &page, &err) < 0)
+    if (file_read(SOURCE_ROOT "/docs/reference/settings.md", 1u << 20, &page, &err) < 0)
         fail_msg("%s", err.text);
     config_reference(&out);
     if (strcmp(strbuf_text(&page), strbuf_text(&out)) != 0)
-        fail_msg("docs/config.md is old; run: sluice config reference > docs/config.md");
+        fail_msg("docs/reference/settings.md is old; run: sluice config reference > "
+                 "docs/reference/settings.md");
 }

@@ -69,7 +69,7 @@ TEST(states_are_found_by_name_and_fill_boxes) {
     assert_string_equal(state_fill(TASK_DONE, false).text, "#d0e4de");
 }
 
-/* The table of docs/rules.md, written a second time as text. */
+/* The table of docs/internals/rules.md, written a second time as text. */
 TEST(only_the_listed_transitions_are_legal) {
     static const struct {
         enum task_state from;

@@ -1,5 +1,5 @@
 /* test_core_closed.c: gates that are closed for a time: opening hours, the reserve of an account, probes, and
- * tasks that wait for an answer or a check (docs/rules.md §2 and §5). */
+ * tasks that wait for an answer or a check (docs/internals/rules.md §2 and §5). */
 #include <string.h>
 
 #include "core/core.h"

@@ -1,4 +1,4 @@
-/* test_core_escalate.c: stronger agents after verified failures, and never otherwise (docs/rules.md §5). */
+/* test_core_escalate.c: stronger agents after verified failures, and never otherwise (docs/internals/rules.md §5). */
 #include "core/core.h"
 #include "core_facts.h"
 #include "harness/test.h"

@@ -1,4 +1,4 @@
-/* test_core_failover.c: which agent takes over the tasks of an agent whose account is limited (docs/rules.md §2). */
+/* test_core_failover.c: which agent takes over the tasks of an agent whose account is limited (docs/internals/rules.md §2). */
 #include <errno.h>
 
 #include "core/core.h"

@@ -379,7 +379,7 @@ TEST_WITH(ids_are_any_text, NULL, tear_down) {
 TEST(every_key_is_in_the_manual) {
     _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
     struct error err = { 0 };
-    assert_int_equal(file_read(SOURCE_ROOT "/docs/snapshot.md", 1 << 20, &page, &err), 0);
+    assert_int_equal(file_read(SOURCE_ROOT "/docs/reference/snapshot.md", 1 << 20, &page, &err), 0);
     const char *key, *noun;
     int missing = 0;
     for (size_t object = 0; schema_key(object, 0, &noun); object++)
@@ -388,7 +388,7 @@ TEST(every_key_is_in_the_manual) {
             strbuf_printf(&quoted, "`%s`", key);
             if (strstr(strbuf_text(&page), strbuf_text(&quoted)))
                 continue;
-            print_error("docs/snapshot.md does not name `%s` of %s\n", key, noun);
+            print_error("docs/reference/snapshot.md does not name `%s` of %s\n", key, noun);
             missing++;
         }
     assert_int_equal(missing, 0);

@@ -290,11 +290,11 @@ FIXTURE_TEST(a_refusal_names_its_line) {
 
 /* --- examples of the documentation ----------------------------------------------------------- */
 
-/* The examples of docs/tasks.md are valid. SOURCE_ROOT comes from the build. */
+/* The examples of docs/guide/tasks.md are valid. SOURCE_ROOT comes from the build. */
 FIXTURE_TEST(the_examples_of_the_page_are_read) {
     _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
     struct error err = { 0 };
-    if (file_read(SOURCE_ROOT "/docs/tasks.md", 1u << 20, &page, &err) < 0)
+    if (file_read(SOURCE_ROOT "/docs/guide/tasks.md", 1u << 20, &page, &err) < 0)
         fail_msg("%s", err.text);
     size_t examples = 0;
     for (char *at = page.text; (at = strstr(at, "```yaml\n")); examples++) {

@@ -1,6 +1,6 @@
 /* audit_change.c: may this state follow that one, for this reason, and did something cause it?
  *
- * The table is docs/rules.md §4 and §5 read backwards: for each change that may be announced, the
+ * The table is docs/internals/rules.md §4 and §5 read backwards: for each change that may be announced, the
  * reasons it may have. It is wider than the core's own transition table on nothing, and it knows
  * more: a change by a person needs the fact in which the person asked. */
 #include <inttypes.h>

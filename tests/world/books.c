@@ -133,7 +133,7 @@ uint8_t books_kept_needed(const struct books *b, const struct row *row) {
     return (uint8_t)needed;
 }
 
-/* The lease table of docs/rules.md §2, read as "who holds what right now". */
+/* The lease table of docs/internals/rules.md §2, read as "who holds what right now". */
 size_t books_held(const struct books *b, const struct row *row, uint16_t ret[HELD_KEYS_MAX]) {
     size_t n = 0;
     if (row->kept & KEPT_ROOT)

@@ -2,7 +2,7 @@
  *
  * The books are the durable rows of a daemon and the accounts of an auditor in one. They are never
  * filled from what the core says when it is asked: a fact that was accepted (books_told) and an
- * order that was given (books_ordered) change them, by the rules of docs/rules.md, and the checks
+ * order that was given (books_ordered) change them, by the rules of docs/internals/rules.md, and the checks
  * then compare them with the core's own answers. What does not fit is a breach.
  *
  * A turn:  books_told for each fact; books_begin_decision, books_ordered for each order,

@@ -1,4 +1,4 @@
-/* books_answer.c: what core_apply must say to a fact: docs/rules.md §4, the table and its
+/* books_answer.c: what core_apply must say to a fact: docs/internals/rules.md §4, the table and its
  * exceptions. Asked only while the books know every state. */
 #include <string.h>
 

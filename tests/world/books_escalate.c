@@ -1,5 +1,6 @@
-/* books_escalate.c: docs/rules.md §5, "escalation". What is checked: a step comes only after as many verified failures as its
- * list asks for, one at a time, upwards, and to the agent that the list names; a limit, a loss or a launch never causes one. */
+/* books_escalate.c: docs/internals/rules.md §5, "escalation". What is checked: a step comes only after as many verified failures
+ * as its list asks for, one at a time, upwards, and to the agent that the list names; a limit, a loss or a launch never causes
+ * one. */
 #include <inttypes.h>
 
 #include "books_internal.h"

@@ -1,4 +1,4 @@
-/* books_failover.c: docs/rules.md §2, "fail-over": who takes the tasks of an agent that is closed? */
+/* books_failover.c: docs/internals/rules.md §2, "fail-over": who takes the tasks of an agent that is closed? */
 #include "books_internal.h"
 
 unsigned books_chooser(const struct books *b, const struct row *row) {

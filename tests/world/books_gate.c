@@ -1,4 +1,4 @@
-/* books_gate.c: gates, places and the order, as docs/rules.md §2 and §3 have them. */
+/* books_gate.c: gates, places and the order, as docs/internals/rules.md §2 and §3 have them. */
 #include "books_internal.h"
 
 bool gate_project(const struct books *b, unsigned p) {

@@ -1,4 +1,4 @@
-/* books_lend.c: who lends its places to whom (docs/rules.md §3, lending), from orders and facts alone. */
+/* books_lend.c: who lends its places to whom (docs/internals/rules.md §3, lending), from orders and facts alone. */
 #include "books_internal.h"
 
 /* The LEND bit of a key, or 0. */

@@ -1,4 +1,4 @@
-/* books_limiter.c: docs/rules.md §5, "a hit" and "a success", and §2, "limiter cap". */
+/* books_limiter.c: docs/internals/rules.md §5, "a hit" and "a success", and §2, "limiter cap". */
 #include <string.h>
 
 #include "books_internal.h"

@@ -1,4 +1,4 @@
-/* books_run.c: what happened to a run, and what must follow its end (docs/rules.md §5). */
+/* books_run.c: what happened to a run, and what must follow its end (docs/internals/rules.md §5). */
 #include "books_internal.h"
 
 /* min(delay·factor^(n−1), cap), and how far the jitter may carry it. */

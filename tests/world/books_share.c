@@ -1,4 +1,4 @@
-/* books_share.c: tokens, starts and completions in the rolling window (docs/rules.md §3). */
+/* books_share.c: tokens, starts and completions in the rolling window (docs/internals/rules.md §3). */
 #include <string.h>
 
 #include "books_internal.h"

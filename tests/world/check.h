@@ -1,6 +1,6 @@
 /* check.h: does the core say what the books say? Only between turns.
  *
- * docs/invariants.md has each invariant with the function that checks it. */
+ * docs/internals/invariants.md has each invariant with the function that checks it. */
 #pragma once
 
 #include "books.h"

@@ -1,6 +1,6 @@
 /* crash.c: the daemon dies and a new core is built from what was written down.
  *
- * The books go on: a restart must not be seen. What it does not keep (docs/invariants.md, I23) is
+ * The books go on: a restart must not be seen. What it does not keep (docs/internals/invariants.md, I23) is
  * forgotten here too. The core that died is kept long enough to be
  * compared with the new one, before that decides anything. */
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* test_world.c: seeded worlds against the invariants of docs/invariants.md.
+/* test_world.c: seeded worlds against the invariants of docs/internals/invariants.md.
  *
  *   test_world [--seeds N] [--first S]   many seeds, one line for each that fails
  *   test_world --seed S [--verbose]      one seed; with every fact and order as text

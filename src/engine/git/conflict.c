@@ -14,7 +14,7 @@
  *
  * Nothing is lost if the run undoes the merge: its earlier commits are on the branch, and the next
  * delivery finds the same conflict. Every step checks before it acts: after a crash the job starts
- * over. See docs/decisions/0046. */
+ * over. See docs/internals/decisions/0046. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -221,7 +221,7 @@ static bool needs_resource(const struct engine *e, task_id task, sym resource) {
     return false;
 }
 
-/* Whether the run of this task holds a slot of the key, by docs/rules.md §2. */
+/* Whether the run of this task holds a slot of the key, by docs/internals/rules.md §2. */
 static bool holds_slot(const struct engine *e, task_id task, const struct verdict *v) {
     struct task_spec spec;
     if (!core_task_spec(e->core, task, &spec))
