@@ -287,11 +287,11 @@ static int acquire_lock(struct bus *bus, int fd, const char *path, struct error 
         if (bus->clock.steady(bus->clock.ctx) - begin >= bus->limits.lock_timeout) {
             bus->counts.timeouts++;
             return error_set(err, -ETIMEDOUT,
-                             "'%s' is locked by somebody else for more than %" PRId64 " ms", path,
-                             bus->limits.lock_timeout);
+                             "'%s' has been locked by another process for more than %" PRId64 " ms",
+                             path, bus->limits.lock_timeout);
         }
         if (!bus->clock.wait(bus->clock.ctx, bus->limits.lock_every))
-            return error_set(err, -ECANCELED, "'%s' is locked, and nobody waits any more", path);
+            return error_set(err, -ECANCELED, "'%s' is locked, and the wait was canceled", path);
     }
 }
 
@@ -330,7 +330,7 @@ static int bus_open_locked(struct bus *bus, const struct bus_place *place, const
         if (r < 0)
             return r;
     }
-    return error_set(err, -EAGAIN, "'%s' is moved away again and again", path);
+    return error_set(err, -EAGAIN, "'%s' keeps being moved", path);
 }
 
 /* --- the write ------------------------------------------------------------------------------- */
@@ -446,11 +446,11 @@ int bus_append(struct bus *bus, const struct bus_message *message, bool once,
         if (r != -ETIMEDOUT || n >= bus->limits.attempts)
             break;
         if (!bus->clock.wait(bus->clock.ctx, delay))
-            return error_set(err, -ECANCELED, "nobody waits any more for '%s'", strbuf_text(&path));
+            return error_set(err, -ECANCELED, "the wait for '%s' was canceled", strbuf_text(&path));
         bus->counts.retries++;
     }
     if (r == -ETIMEDOUT && err)
-        (void)error_prefix(err, "not posted after %u attempts", bus->limits.attempts);
+        (void)error_prefix(err, "could not post after %u attempts", bus->limits.attempts);
     return r;
 }
 

@@ -54,7 +54,7 @@ static int check_json(const struct bus_key *key, const char *text, struct error 
         return error_set(err, -EFBIG, "'%s' has more than %u bytes", key->key, BUS_MEMBER_MAX);
     json_auto_t *value = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (!(list ? json_is_array(value) : json_is_object(value)))
-        return error_set(err, -EINVAL, "'%s' is no %s", key->key, list ? "list" : "object");
+        return error_set(err, -EINVAL, "'%s' is not a %s", key->key, list ? "list" : "object");
     return 0;
 }
 
@@ -69,11 +69,11 @@ int bus_message_check(const struct bus_message *m, struct error *err) {
         return error_set(err, -EINVAL, "the message is empty");
     if (strlen(m->body) > BUS_BODY_MAX)
         return error_set(err, -EFBIG,
-                         "the message has %zu bytes, at most %u fit: put the text into a file and "
-                         "post where it is",
+                         "the message has %zu bytes; the maximum is %u. Put the text in a file and "
+                         "post its path",
                          strlen(m->body), BUS_BODY_MAX);
     if (!utf8_is_clean(m->body, strlen(m->body)))
-        return error_set(err, -EINVAL, "the message is no UTF-8");
+        return error_set(err, -EINVAL, "the message is not UTF-8");
     int r = 0;
     for (const struct bus_key *key = bus_keys; r == 0 && key->key; key++)
         r = check_json(key, value_of(m, key), err);

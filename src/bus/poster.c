@@ -93,9 +93,10 @@ static void posted(void *ctx, struct worker_job *job, bool was_run) {
     struct posting *p = (struct posting *)job;
     poster->open--;
     if (!was_run)
-        p->result = error_set(&p->err, -ESHUTDOWN, "the daemon ends: the message was not posted");
+        p->result =
+            error_set(&p->err, -ESHUTDOWN, "the daemon is stopping: the message was not posted");
     if (!p->done && p->result < 0 && p->result != -ECANCELED && p->result != -ESHUTDOWN)
-        log_warning("old messages stay: %s", p->err.text);
+        log_warning("cannot remove old messages: %s", p->err.text);
     if (p->done)
         p->done(p->ctx, p->result, p->result == 0 ? p->id : NULL, p->result < 0 ? &p->err : NULL);
     arena_finish(&p->arena);
@@ -116,7 +117,7 @@ int bus_poster_new(struct loop *loop, const char *home, struct bus_poster **ret_
     int r = worker_start(poster->worker);
     if (r < 0) {
         bus_poster_free(poster);
-        return error_set(err, r, "cannot make the message bus: %s", strerror(-r));
+        return error_set(err, r, "cannot create the message bus: %s", strerror(-r));
     }
     *ret_poster = poster;
     return 0;

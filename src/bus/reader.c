@@ -213,7 +213,7 @@ static int fill(struct bus_reader *r, struct error *err) {
         return 1;
     if (r->at >= r->give_up_at)
         return error_set(err, -EUCLEAN,
-                         "the file of messages has more than %" PRIu64
+                         "the message file has more than %" PRIu64
                          " bytes without a message; remove it",
                          r->gap_max);
     ssize_t n;
@@ -374,7 +374,7 @@ int bus_reader_seek_to(struct bus_reader *r, uint64_t end, struct error *err) {
             || pread(r->fd, before, sizeof(before), (off_t)(end - sizeof(before)))
                    != (ssize_t)sizeof(before)
             || memcmp(before, mark, sizeof(before)) != 0))
-        return error_set(err, -EINVAL, "no message ends there: the file is another one");
+        return error_set(err, -EINVAL, "no message ends at this position: the file was replaced");
     move_to(r, end, STATE_OUT);
     r->end = end;
     return 0;

@@ -295,7 +295,8 @@ int client_open(const char *place, const struct client_options *options, struct 
     struct retry retry = { .deadline = deadline_of(client), .may_start = true };
     int r = client->address_count > 0
                 ? connect_or_start(client, &retry, err)
-                : error_set(err, -EINVAL, "'%.200s' is no address of a daemon: https://HOST:PORT",
+                : error_set(err, -EINVAL,
+                            "'%.200s' is not an address of a daemon: expected https://HOST:PORT",
                             place);
     if (r < 0) {
         client_close(client);
@@ -402,7 +403,7 @@ static void client_take_error(const struct client *client, const json_t *answer,
     if (message)
         error_set(err, code, "%s", message);
     else
-        error_set(err, code, "the daemon answered with status %d and no sentence",
+        error_set(err, code, "the daemon answered with status %d and no message",
                   client->wire.status);
 }
 
@@ -597,7 +598,7 @@ static int take_answer(struct client *client, json_t **ret_answer, struct error 
     if (client->wire.status >= 400)
         client_take_error(client, answer, err);
     else if (is_json && !answer)
-        return error_set(err, -EPROTO, "the daemon's answer is no JSON: %s", problem.text);
+        return error_set(err, -EPROTO, "the response of the daemon is not JSON: %s", problem.text);
     if (ret_answer)
         *ret_answer = json_incref(answer);
     return client->wire.status;
@@ -802,7 +803,7 @@ static int broken(int code, struct error *err) {
         { -ETIMEDOUT, "the daemon fell silent" },
         { -EPROTO, "the daemon's stream is not readable" },
         { -EINTR, "interrupted" },
-        { -EPIPE, "nobody reads it any more" },
+        { -EPIPE, "the output was closed" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
         if (texts[i].code == code)

@@ -146,7 +146,8 @@ static int put_prompt(const struct cmd_call *call, json_t *task, struct error *e
     if (file && text)
         return error_set(err, -EINVAL, "'--prompt' and '--prompt-file' cannot be used together");
     if ((file || text) && call->arg_count > 0)
-        return error_set(err, -EINVAL, "the prompt is in '%.200s', so '%.200s' is too much",
+        return error_set(err, -EINVAL,
+                         "the prompt is given with '%.200s'; unexpected argument '%.200s'",
                          file ? file : "--prompt", call->args[0]);
     int r = file ? file_read_any(file, PROMPT_MAX, &prompt, err) : 0;
     if (r < 0)
@@ -155,7 +156,7 @@ static int put_prompt(const struct cmd_call *call, json_t *task, struct error *e
     for (size_t i = 0; i < call->arg_count; i++)
         strbuf_printf(&prompt, "%s%s", i > 0 ? " " : "", call->args[i]);
     if (strlen(strbuf_text(&prompt)) != prompt.length)
-        return error_set(err, -EINVAL, "'%.200s' is no text: it has a NUL byte in it", file);
+        return error_set(err, -EINVAL, "'%.200s' is not a text file: it contains a NUL byte", file);
     if (prompt.length == 0)
         return error_set(err, -EINVAL, "the prompt for the agent%s%.200s%s is empty",
                          cmd_has(call, "agent") ? " '" : "",
@@ -166,7 +167,7 @@ static int put_prompt(const struct cmd_call *call, json_t *task, struct error *e
 
 static int put_command(const struct cmd_call *call, json_t *task, struct error *err) {
     if (call->arg_count == 0 || !*call->args[0])
-        return error_set(err, -EINVAL, "there is no command to run; write it behind --");
+        return error_set(err, -EINVAL, "no command given; write it after --");
     json_t *argv = json_array();
     json_object_set_new(task, "argv", argv);
     for (size_t i = 0; i < call->arg_count; i++)
@@ -183,7 +184,7 @@ static int put_folder(const struct cmd_call *call, const struct task_source *sou
     if (folder ? strcmp(folder, "-") == 0 : cmd_has(call, "workspace") || client_is_in_run())
         return 0;
     if (!folder && !source->folder)
-        return error_set(err, -ENOENT, "this folder has no path; give one with --cwd");
+        return error_set(err, -ENOENT, "the current folder no longer exists; give one with --cwd");
     int r = task_member_parse(task_member_find("cwd"), "cwd", folder ? folder : source->folder,
                               source, &path, err);
     if (r < 0)
@@ -218,12 +219,14 @@ int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *er
 static int check_alone(const struct cmd_call *call, const char *source, const char *but) {
     for (const struct cmd_option *o = call->cmd->options; o->name; o++)
         if (o->member && cmd_has(call, o->name) && !(but && strcmp(o->name, but) == 0))
-            return cmd_usage_error(call->cmd, "option '--%s' does not go with --%s: write it there",
-                                   o->name, source);
+            return cmd_usage_error(
+                call->cmd, "option '--%s' cannot be used with --%s; write it into the file instead",
+                o->name, source);
     if (call->arg_count > 0)
-        return cmd_usage_error(call->cmd, "'%s' does not go with --%s", call->args[0], source);
+        return cmd_usage_error(call->cmd, "unexpected argument '%s' with --%s", call->args[0],
+                               source);
     if (submit_has_lists(call))
-        return cmd_usage_error(call->cmd, "lists of inputs do not go with --%s", source);
+        return cmd_usage_error(call->cmd, "lists of inputs cannot be used with --%s", source);
     return CMD_OK;
 }
 
@@ -321,9 +324,9 @@ static const struct cmd_option add_options[] = {
     FORMULA_VAR_OPTION,
 #define OPTION(member, name, letter, argument, text) { name, letter, argument, text, #member },
 #include "taskfile/task_members.inc"
-    { "group", 'g', "NAME", "follow it together with others" },
+    { "group", 'g', "NAME", "add it to this group" },
     { "draft", 'D', NULL, "add it as a draft: it waits for 'sluice sling'" },
-    { "force", 0, NULL, "add it although a guard says no" },
+    { "force", 0, NULL, "override the guards" },
     { "arg-file", 0, "FILE", "a list of inputs, one per line; - is stdin; repeatable" },
     { "null", '0', NULL, "inputs in files are separated by NUL, not by line ends" },
     { "dry-run", 'n', NULL, "print what would be added, and add nothing" },

@@ -56,8 +56,7 @@ static void put_candidates(const json_t *best_of, struct strbuf *out) {
         rows_add_item(&rows, candidate, 0);
     }
     rows_print(&rows, out);
-    cmd_put_line(out, "all together: %s tokens, %s",
-                 print_short(get_int(best_of, "tokens", 0)).text,
+    cmd_put_line(out, "total: %s tokens, %s", print_short(get_int(best_of, "tokens", 0)).text,
                  print_usd(get_real(best_of, "usd", 0)).text);
 }
 
@@ -107,10 +106,10 @@ static int cmd_best_run(const struct cmd_call *call) {
     return cmd_has(call, "diff") ? put_diffs(&req, best_of, &out) : CMD_OK;
 }
 
-const struct cmd cmd_best = {
-    "best", .options = CMD_OPTIONS({ "diff", 'd', NULL, "show what each has changed, too" }),
-    .min_args = 1, .max_args = 1, .run = cmd_best_run
-};
+const struct cmd cmd_best = { "best",
+                              .options = CMD_OPTIONS(
+                                  { "diff", 'd', NULL, "also show the changes of each candidate" }),
+                              .min_args = 1, .max_args = 1, .run = cmd_best_run };
 
 /* --- pick ------------------------------------------------------------------------------------ */
 
@@ -132,6 +131,6 @@ const struct cmd cmd_pick = {
     REQUEST_COMMAND("/v1/tasks/", "/pick", .is_post = true, .mode = REQUEST_RUNNING,
                     .timeout = MERGE_TIME, .body = pick_body, .print = print_picked),
     .options = CMD_OPTIONS(
-        { "reason", 'r', "TEXT", "why, for the events and 'sluice show'", .member = "reason" }),
+        { "reason", 'r', "TEXT", "the reason, for events and 'sluice show'", .member = "reason" }),
     .min_args = 2, .max_args = 2
 };

@@ -60,9 +60,9 @@ static void print_budget(const json_t *task) {
     const json_t *project = json_object_get(budget, "project"),
                  *all = json_object_get(budget, "all");
     const char *why = get_text(task, "why", NULL);
-    cmd_put_line(&out, "%s %s; a run that passes its budget %s", get_text(task, "id", "?"),
+    cmd_put_line(&out, "%s %s; a run that exceeds its budget %s", get_text(task, "id", "?"),
                  print_state(task).text,
-                 member_is(budget, "on_budget", "stop") ? "is stopped" : "goes on to its end");
+                 member_is(budget, "on_budget", "stop") ? "is stopped" : "continues to its end");
     add_both(&rows, "run", json_object_get(budget, "run"), 0);
     add_both(&rows, "task", json_object_get(budget, "task"),
              get_int(budget, "unknown_cost_runs", 0));
@@ -152,12 +152,13 @@ static int cmd_budget_run(const struct cmd_call *call) {
 const struct cmd cmd_budget = {
     "budget", cmd_budget_run, 1, 1,
     CMD_OPTIONS(
-        { "tokens", 't', "N", "tokens that all its runs may use; unlimited", "tokens" },
-        { "usd", 'u', "X", "dollars that all its runs may cost; unlimited", "usd" },
-        { "run-tokens", 0, "N", "tokens that one of its runs may use; unlimited", "run_tokens" },
-        { "run-usd", 0, "X", "dollars that one of its runs may cost; unlimited", "run_usd" },
+        { "tokens", 't', "N", "maximum number of tokens of all its runs; unlimited", "tokens" },
+        { "usd", 'u', "X", "maximum cost in dollars of all its runs; unlimited", "usd" },
+        { "run-tokens", 0, "N", "maximum number of tokens of one of its runs; unlimited",
+          "run_tokens" },
+        { "run-usd", 0, "X", "maximum cost in dollars of one of its runs; unlimited", "run_usd" },
         { "on-budget", 0, "HOW",
-          "a run that passes its budget: hold (it goes on to its end) or stop" },
+          "a run that passes its budget: hold (it continues to its end) or stop" },
         { "booked-tokens", 0, "N", "correct the tokens that a run has booked", "tokens" },
         { "booked-usd", 0, "X", "correct the dollars that a run has booked", "cost_usd" },
         { "attempt", 0, "N", "the run to correct; the last ended run if not given" })

@@ -107,7 +107,7 @@ static int find_task(struct bus_target *t) {
         return CMD_OK; /* its files exist, whether or not the daemon knows it */
     if (code == CMD_OK && request_was_answered(&req))
         return request_failed(&req);
-    cmd_warn("no daemon can say which project '%s' belongs to: give '--project'", t->task);
+    cmd_warn("no daemon is running, so the project of '%s' is unknown: give '--project'", t->task);
     return CMD_NO_DAEMON;
 }
 
@@ -131,7 +131,7 @@ static int bus_target_find(const struct cmd_call *call, bool optional, struct bu
     t->task = task ? xstrdup(task) : NULL;
     if (!project && !task)
         return optional ? CMD_OK
-                        : cmd_usage_error(call->cmd, "whose bus? give '--project' or '--task'");
+                        : cmd_usage_error(call->cmd, "'--project' or '--task' is required");
     const char *dash = task ? strrchr(task, '-') : NULL;
     if (task && (!project || !dash || dash == task))
         code = find_task(t);
@@ -182,7 +182,7 @@ static int read_body(const struct cmd_call *call, struct strbuf *body) {
         }
     }
     if (memchr(strbuf_text(body), '\0', body->length)) {
-        cmd_warn("the message holds a NUL: it is no text");
+        cmd_warn("the message contains a NUL byte: it is not text");
         return CMD_USAGE;
     }
     while (body->length > 0 && body->text[body->length - 1] == '\n')
@@ -343,8 +343,7 @@ static int read_call(struct reading *r) {
     if (r->since && cmd_has(call, "tail"))
         return cmd_usage_error(call->cmd, "'--since' and '--tail' cannot be used together");
     if (r->type && !bus_type_is_valid(r->type))
-        return cmd_usage_error(call->cmd, "'%.40s' is no type of a message (example: FACT)",
-                               r->type);
+        return cmd_usage_error(call->cmd, "'%.40s' is not a message type (example: FACT)", r->type);
     return bus_target_find(call, false, &r->target);
 }
 
@@ -438,7 +437,7 @@ static int read_run(const struct cmd_call *call) {
         strbuf_puts(&r.out, "]}\n");
     output_rest(&r.out);
     if (r.reader.damaged > 0)
-        cmd_warn("%" PRIu64 " torn or foreign messages in '%s' are left out", r.reader.damaged,
+        cmd_warn("skipped %" PRIu64 " damaged or foreign messages in '%s'", r.reader.damaged,
                  strbuf_text(&r.target.path));
     return CMD_OK;
 }
@@ -460,9 +459,9 @@ static int stats_run(const struct cmd_call *call) {
     } rows[] = {
         { "messages", "messages appended", counts.messages },
         { "attempts", "attempts to append one", counts.attempts },
-        { "waits", "of these, the lock was not free at once", counts.waits },
-        { "timeouts", "of these, the lock did not come in time", counts.timeouts },
-        { "retries", "of these, repeated after that", counts.retries },
+        { "waits", "of these, had to wait for the lock", counts.waits },
+        { "timeouts", "of these, timed out waiting for the lock", counts.timeouts },
+        { "retries", "of these, retried after that", counts.retries },
         { "bytes", "bytes in its file", (uint64_t)st.st_size },
     };
     json_t *values = json_object();
@@ -482,17 +481,17 @@ static const struct cmd bus_post_cmd = {
     CMD_OPTIONS(BUS_TARGET_OPTIONS,
                 { "type", 'y', "TYPE",
                   "FACT, PROGRESS, INFO, WARNING, ERROR, QUESTION, or any word; INFO" },
-                { "meta", 'm', "KEY=VALUE", "something to go with it; may be repeated" },
+                { "meta", 'm', "KEY=VALUE", "additional data; repeatable" },
                 { "issue", 0, "ID", "the issue it belongs to" },
-                { "parent", 0, "MSG_ID", "a message that it answers; may be repeated" },
-                { "link", 0, "TEXT", "what it points to; may be repeated" })
+                { "parent", 0, "MSG_ID", "a message that it answers; repeatable" },
+                { "link", 0, "TEXT", "a file or link it refers to; repeatable" })
 };
 static const struct cmd bus_read_cmd = {
     "bus read", read_run, 0, 0,
-    CMD_OPTIONS(BUS_TARGET_OPTIONS, { "follow", 'f', NULL, "go on: print messages as they come" },
+    CMD_OPTIONS(BUS_TARGET_OPTIONS, { "follow", 'f', NULL, "keep running and print new messages" },
                 { "tail", 'n', "N", "only the last N" },
-                { "type", 'y', "TYPE", "only those of this type" },
-                { "since", 's', "MSG_ID", "only those behind this one" })
+                { "type", 'y', "TYPE", "only messages of this type" },
+                { "since", 's', "MSG_ID", "only messages after this one" })
 };
 static const struct cmd bus_stats_cmd = { "bus stats", stats_run, 0, 0,
                                           CMD_OPTIONS(BUS_TARGET_OPTIONS) };

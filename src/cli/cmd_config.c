@@ -143,7 +143,8 @@ static int get_run(const struct cmd_call *call) {
         return cmd_error(&err);
     json_auto_t *all = json_loads(strbuf_text(&text), 0, NULL);
     if (!json_object_get(all, "origin"))
-        return cmd_usage_error(call->cmd, "'%s' stands for many keys: put a name into it",
+        return cmd_usage_error(call->cmd,
+                               "'%s' stands for many keys: replace the capital letter with a name",
                                call->args[0]);
     if (call->json)
         return output_json(json_pack("{s:O, s:O, s:O}", "key", json_object_get(all, "key"), "value",
@@ -198,7 +199,7 @@ static void print_changed(const struct cmd_call *call, const json_t *answer, con
     if (call->json)
         output_put_json(answer, &out);
     else if (json_array_size(changed) == 0)
-        strbuf_puts(&out, "nothing changed: it was so already\n");
+        strbuf_puts(&out, "nothing changed: the value is already set\n");
 }
 
 /* `body`: {"set":{key:value}} or {"unset":[key]}. */
@@ -257,22 +258,22 @@ static int change_run(const struct cmd_call *call) {
 static void print_reloaded(const struct cmd_call *call, const json_t *answer, struct strbuf *out) {
     (void)call;
     (void)answer;
-    strbuf_puts(out, "configuration read again\n");
+    strbuf_puts(out, "configuration reloaded\n");
 }
 
 #define FILE_OPTIONS                                                                               \
-    { "file", 'f', "FILE", "look at this file instead of your own" }, {                            \
-        "set", 's', "KEY=VALUE", "change a setting after the file's; may be repeated"              \
+    { "file", 'f', "FILE", "read this file instead of your own" }, {                               \
+        "set", 's', "KEY=VALUE", "override a setting of the file; repeatable"                      \
     }
 static const struct cmd_option file_options[] = { FILE_OPTIONS, { NULL } };
 static const struct cmd_option live_options[] = {
     FILE_OPTIONS,
-    { "live", 'l', NULL, "ask the daemon what is in force, instead of a file" },
+    { "live", 'l', NULL, "show the values of the running daemon instead of a file" },
     { NULL },
 };
 
 static const struct cmd_option edit_options[] = {
-    { "file", 'f', "FILE", "change this file, and nothing else" },
+    { "file", 'f', "FILE", "change only this file" },
     { NULL },
 };
 
@@ -311,8 +312,8 @@ static const char names_text[] =
     "#    command: [./agent.sh, --, \"{prompt}\"]\n"
     "#    prompt: argument\n"
     "\n"
-    "# A limiter is an account at a provider. When it says that it is too much, all who use it\n"
-    "# wait.\n"
+    "# A limiter is a provider account. When the provider reports a rate limit, everything that\n"
+    "# uses the account waits.\n"
     "#limiters:\n"
     "#  claude:\n"
     "#    max_running: 4\n"
@@ -327,7 +328,7 @@ static const char names_text[] =
     "#    max_running: 3\n"
     "#    budget: 5000000\n"
     "\n"
-    "# A kind is a sort of task: which goes first, and how many of it at once.\n"
+    "# A kind is a type of task, with its own order and its own limit.\n"
     "#kinds:\n"
     "#  review:\n"
     "#    base: 80\n"
@@ -406,10 +407,12 @@ static void put_setting(struct strbuf *out, const struct config *config, const c
 
 static void put_file(struct strbuf *out, const struct config *config, const struct preset *preset,
                      const struct found_agents *agents) {
-    strbuf_puts(
-        out, "# The configuration of Sluice. Take the # away from what you want to change;\n"
-             "# `sluice config show` prints what is in force and why, `sluice config explain KEY`\n"
-             "# tells everything about one key.\n\n");
+    strbuf_puts(out,
+                "# The configuration of Sluice. Remove the # in front of a setting to change it;\n"
+                "# `sluice config show` prints the values in force and their origin, `sluice "
+                "config explain KEY`\n"
+                "# describes one setting.\n"
+                "\n");
     put_comment(out, "# ", preset->text);
     strbuf_printf(out, "preset: %s\n", preset->name);
     const char *last = "";
@@ -420,8 +423,10 @@ static void put_file(struct strbuf *out, const struct config *config, const stru
     _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
     strbuf_printf(
         out,
-        "\n# An agent is a program that works on a prompt: sluice add --agent claude \"...\".\n"
-        "# %s need no entry here; others have a command.\n#agents:\n",
+        "\n"
+        "# An agent is a program that works on a prompt: sluice add --agent claude \"...\".\n"
+        "# %s need no entry here; other agents need a command.\n"
+        "#agents:\n",
         agent_print_names(AGENT_LIST_BUILTIN, " and ", &known));
     strbuf_puts(out, agents->lines.length > 0 ? strbuf_text(&agents->lines) : example_text);
     strbuf_puts(out, names_text);
@@ -449,7 +454,7 @@ static int write_file(const struct cmd_call *call, const struct home *home,
                       const struct preset *preset, struct found_agents *agents, struct error *err) {
     struct stat st;
     if (lstat(home->config_file, &st) == 0 && !cmd_has(call, "force"))
-        return error_set(err, -EEXIST, "'%s' is there already; --force writes it anew",
+        return error_set(err, -EEXIST, "'%s' already exists; use --force to overwrite it",
                          home->config_file);
     _cleanup_(config_freep) struct config *config = config_new();
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -503,8 +508,7 @@ static int cmd_init_run(const struct cmd_call *call) {
 
 const struct cmd cmd_init = {
     "init", cmd_init_run, 0, 0,
-    CMD_OPTIONS(
-        { "preset", 'p', "NAME", "begin with this preset; sluice if not given" },
-        { "force", 0, NULL, "write over a file that is there" },
-        { "service", 0, NULL, "then install the service, as 'sluice service install' does" })
+    CMD_OPTIONS({ "preset", 'p', "NAME", "start from this preset; default sluice" },
+                { "force", 0, NULL, "overwrite an existing file" },
+                { "service", 0, NULL, "also install the service, like 'sluice service install'" })
 };

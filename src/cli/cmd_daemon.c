@@ -43,16 +43,16 @@ static int cmd_up_run(const struct cmd_call *call) {
                                      "socket", home.socket, "log", home.log));
     const char *as = found.standby ? ", as a standby" : "";
     if (found.already)
-        cmd_warn("the daemon runs already (pid %d)%s", (int)found.pid, as);
+        cmd_warn("the daemon is already running (pid %d)%s", (int)found.pid, as);
     else
-        cmd_warn("the daemon runs (pid %d) in '%s'%s", (int)found.pid, home.data, as);
+        cmd_warn("the daemon is running (pid %d) in '%s'%s", (int)found.pid, home.data, as);
     return CMD_OK;
 }
 
 const struct cmd cmd_up = {
     "up", cmd_up_run, 0, 0,
-    CMD_OPTIONS({ "detach", 'd', NULL, "in the background, as it is without any option" },
-                { "foreground", 'F', NULL, "do not return: for service managers" })
+    CMD_OPTIONS({ "detach", 'd', NULL, "start in the background (the default)" },
+                { "foreground", 'F', NULL, "stay in the foreground, for service managers" })
 };
 
 #define STOP_DEADLINE 30000 /* ms */
@@ -125,7 +125,7 @@ static int wait_for_end(const struct down *d) {
     while (r < 0 && errno == EINTR);
     if (r > 0)
         return CMD_OK;
-    cmd_warn("the daemon (pid %d) was told to stop and has not after %d s", (int)d->pid,
+    cmd_warn("the daemon (pid %d) was asked to stop and has not stopped after %d s", (int)d->pid,
              STOP_DEADLINE / 1000);
     return CMD_FAILED;
 }
@@ -163,14 +163,14 @@ static void report_stop(const struct down *d, bool was_running, bool waited) {
             json_object_set_new(answer, "role", json_string(d->is_standby ? "standby" : "active"));
         (void)output_json(answer);
     } else if (!was_running) {
-        cmd_warn("no daemon runs");
+        cmd_warn("no daemon is running");
     } else if (d->is_standby) {
         cmd_warn("the standby has stopped; %s",
-                 d->has_active ? "the active daemon goes on" : "it knew of no active daemon");
+                 d->has_active ? "the active daemon keeps running" : "it knew of no active daemon");
     } else if (d->runs == 0) {
-        cmd_warn("the daemon has stopped; nothing runs%s", d->elsewhere > 0 ? " here" : "");
+        cmd_warn("the daemon has stopped; no task is running%s", d->elsewhere > 0 ? " here" : "");
     } else if (waited) {
-        cmd_warn("%zu run%s ended; 'sluice up' takes note of %s", d->runs, d->runs == 1 ? "" : "s",
+        cmd_warn("%zu run%s ended; 'sluice up' records %s", d->runs, d->runs == 1 ? "" : "s",
                  d->runs == 1 ? "it" : "them");
     } else {
         cmd_warn("the daemon has stopped; %zu run%s on", d->runs, d->runs == 1 ? " goes" : "s go");
@@ -206,9 +206,9 @@ static int cmd_down_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-const struct cmd cmd_down = { "down", cmd_down_run, 0, 0,
-                              CMD_OPTIONS(
-                                  { "wait", 'w', NULL, "return when the runs have ended too" }) };
+const struct cmd cmd_down = {
+    "down", cmd_down_run, 0, 0, CMD_OPTIONS({ "wait", 'w', NULL, "wait until all runs have ended" })
+};
 
 static void put_start(struct strbuf *out, const json_t *item, time_ms now) {
     time_ms at = get_int(item, "at", 0);
@@ -233,7 +233,7 @@ static void print_starts(const struct cmd_call *call, const json_t *answer, stru
         rows_add_item(&rows, item, clock_read());
     }
     if (count == 0)
-        strbuf_printf(out, "nothing %s start; 'sluice status' tells why\n", dry ? "would" : "to");
+        strbuf_printf(out, "nothing %s start; 'sluice status' shows why\n", dry ? "would" : "to");
     else
         strbuf_puts(out, dry ? "would start\n" : "started\n");
     rows_print(&rows, out);
@@ -241,8 +241,9 @@ static void print_starts(const struct cmd_call *call, const json_t *answer, stru
 
 const struct cmd cmd_tick = {
     "tick", REQUEST_COMMAND("/v1/tick", .is_post = true, .print = print_starts),
-    .options = CMD_OPTIONS({ "dry-run", 'n', NULL,
-                             "show what the next tick would start, and start nothing", "dry_run" })
+    .options =
+        CMD_OPTIONS({ "dry-run", 'n', NULL,
+                      "show what the next tick would start, without starting it", "dry_run" })
 };
 
 #define TEST_TIMEOUT MINUTES(10) /* longer than the default timeout of any channel */
@@ -266,7 +267,7 @@ static int notify_exit_code(const json_t *answer) {
     }
     if (json_array_size(channels) > 0)
         return code;
-    cmd_warn("nobody is told of anything: set 'notify.webhook', 'notify.command' or "
+    cmd_warn("no notifications are configured: set 'notify.webhook', 'notify.command' or "
              "'notify.desktop'");
     return CMD_REFUSED;
 }
@@ -285,11 +286,11 @@ static void warn_of_listener(const struct cmd_call *call, const struct request *
     const char *url = get_text(req->answer, "url", "");
     const char *port = cmd_value(call, "port"), *colon = strrchr(url, ':');
     if (get_true(req->answer, "opened"))
-        cmd_warn("the daemon listens at %s from now on; 'sluice config set "
-                 "http.listen=ADDRESS' chooses another address",
+        cmd_warn("the daemon now listens at %s; to use another address: sluice config set "
+                 "http.listen=ADDRESS",
                  url);
     else if (port && colon && strcmp(colon + 1, port) != 0)
-        cmd_warn("the daemon listens at %s already: --port was not needed", url);
+        cmd_warn("the daemon already listens at %s: --port was ignored", url);
 }
 
 static int dash_run(const struct cmd_call *call) {
@@ -325,9 +326,9 @@ static int dash_run(const struct cmd_call *call) {
 const struct cmd cmd_dash = {
     "dash", dash_run, 0, 0,
     CMD_OPTIONS(
-        { "print", 0, NULL, "print the link, and open nothing" },
-        { "scope", 0, "SCOPE", "what the page may do: read, submit (the default) or admin" },
+        { "print", 0, NULL, "print the link instead of opening a browser" },
+        { "scope", 0, "SCOPE", "the rights of the page: read, submit (the default) or admin" },
         { "admin", 0, NULL, "also allow pausing and changing settings; same as --scope admin" },
         { "port", 0, "PORT",
-          "where the daemon shall listen, if it does not yet; else any that is free" })
+          "port for the daemon if it does not listen yet; default: any free port" })
 };

@@ -83,7 +83,7 @@ static int outcome_run(const struct cmd_call *call) {
     if (r != CMD_OK)
         return r;
     if (!name || code < 0)
-        return cmd_usage_error(call->cmd, "option '--%s' is missing", name ? "exit" : "agent");
+        return cmd_usage_error(call->cmd, "option '--%s' is required", name ? "exit" : "agent");
     const struct agent_adapter *adapter = agent_adapter_find(name);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, usage_text = STRBUF_INIT;
     if (!adapter) {
@@ -115,11 +115,10 @@ static int outcome_run(const struct cmd_call *call) {
 
 static const struct cmd debug_outcome = {
     "debug outcome", outcome_run, 1, 1,
-    CMD_OPTIONS({ "agent", 0, "NAME", "the adapter that reads it: claude, codex, gemini, …" },
+    CMD_OPTIONS({ "agent", 0, "NAME", "the adapter that parses it: claude, codex, gemini, …" },
                 { "exit", 0, "CODE", "the exit code; 128 + N for signal N" },
-                { "stderr", 0, "FILE", "what it printed on the standard error" },
-                { "usage", 0, "FILE",
-                  "the file that it wrote its usage to, where the adapter asks for one" })
+                { "stderr", 0, "FILE", "a file with its standard error" },
+                { "usage", 0, "FILE", "its usage file, if the adapter uses one" })
 };
 
 struct events {
@@ -154,7 +153,7 @@ static int events_run(const struct cmd_call *call) {
 
 static const struct cmd debug_events = {
     "debug events", events_run, 0, 0,
-    CMD_OPTIONS({ "after", 0, "N", "those behind event number N; 0, all that are kept" })
+    CMD_OPTIONS({ "after", 0, "N", "only events after number N; default 0, all stored events" })
 };
 extern const struct cmd debug_scheduler;
 const struct cmd cmd_debug = { "debug",

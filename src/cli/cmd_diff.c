@@ -89,19 +89,20 @@ static int add_query(const struct cmd_call *call, struct strbuf *path) {
 static void print_diff(const struct cmd_call *call, const json_t *diff, struct strbuf *out) {
     const json_t *files = json_object_get(diff, "files");
     if (json_array_size(files) == 0)
-        cmd_warn("'%s' has changed nothing", call->args[0]);
+        cmd_warn("'%s' changed nothing", call->args[0]);
     else if (cmd_has(call, "stat"))
         put_files(files, out);
     else
         print_patch(get_text(diff, "patch", ""), out);
     if (get_true(diff, "truncated"))
-        cmd_warn("there is more: 1,000 files and 1 MiB are shown; look into its worktree");
+        cmd_warn("the diff is cut: at most 1,000 files and 1 MiB are shown; see its worktree for "
+                 "the rest");
 }
 
 const struct cmd cmd_diff = {
     "diff", REQUEST_COMMAND("/v1/tasks/", "/diff", .query = add_query, .print = print_diff),
     .min_args = 1, .max_args = 1,
     .options = CMD_OPTIONS(
-        { "iteration", 'i', "N", "what this iteration changed; all of the task if not given" },
-        { "stat", 0, NULL, "the files and their lines, without the patch" })
+        { "iteration", 'i', "N", "the changes of this iteration; default: the complete task" },
+        { "stat", 0, NULL, "only files and line counts, without the patch" })
 };

@@ -295,8 +295,8 @@ static void take_held(void *ctx, const json_t *task) {
     } rows[] = {
         { "review", "waits for review", "approve" },
         { "question", "has asked a question", "answer" },
-        { "external", "waits for somebody to close it", "close" },
-        { "person", "held by somebody", "release" },
+        { "external", "waits to be closed", "close" },
+        { "person", "held by a person", "release" },
         { "breaker", "could not be launched", NULL },
         { "budget", "has used up its budget", NULL },
     };
@@ -331,8 +331,8 @@ static int gather_status(struct gathering *g, json_t *people) {
                         json_integer(get_int(counts, "waiting", 0) + get_int(counts, "ready", 0)));
     if (get_true(status, "paused"))
         add_action(people,
-                   json_pack("{s:s, s:s}", "what", "nothing is started: the queue is paused", "why",
-                             "'sluice resume' goes on"),
+                   json_pack("{s:s, s:s}", "what", "nothing starts: the queue is paused", "why",
+                             "'sluice resume' continues"),
                    NULL, NULL);
     EACH_ITEM(item, json_object_get(status, "limiters")) {
         if (member_is(item, "state", "closed"))
@@ -464,8 +464,7 @@ static void print_totals(struct page *page, const json_t *digest) {
     put_money(&line, t);
     page_line(page, strbuf_text(&line));
     if (get_true(digest, "partial"))
-        page_line(page, "So much has happened that only the last part was looked at: the numbers "
-                        "are too small.");
+        page_line(page, "Only the most recent events were counted, so the numbers are too low.");
 }
 
 /* A list with its heading and count, cut to SHOWN_MAX; nothing if it is empty. */
@@ -551,7 +550,7 @@ static void print_waits(struct page *page, const json_t *digest) {
     time_ms now = get_int(digest, "until", 0);
     if (json_array_size(list) == 0)
         return;
-    page_heading(page, "Waits longest", -1);
+    page_heading(page, "Longest waits", -1);
     page_table(page, (const char *[]){ "task", "title", "since", "gate", "why" }, 5);
     EACH_ITEM(item, list) {
         page_row(page, (const char *[]){ get_text(item, "id", "?"), get_text(item, "title", ""),
@@ -593,7 +592,8 @@ static void digest_print(const json_t *digest, bool html, struct strbuf *out) {
     print_totals(&page, digest);
     const json_t *people = json_object_get(digest, "people");
     const json_t *totals = json_object_get(digest, "totals");
-    print_list(&page, people, "Waits for a person", (int64_t)json_array_size(people), print_action);
+    print_list(&page, people, "Waiting for a person", (int64_t)json_array_size(people),
+               print_action);
     print_list(&page, json_object_get(digest, "failed"), "Failed", get_int(totals, "failed", 0),
                print_failed);
     print_list(&page, json_object_get(digest, "done"), "Done", get_int(totals, "done", 0),
@@ -654,6 +654,6 @@ static int run(const struct cmd_call *call) {
 const struct cmd cmd_digest = {
     "digest", run, 0, 0,
     CMD_OPTIONS({ "since", 's', "WHEN",
-                  "from when on: 12h, yesterday, today, 18:30, 2027-01-31; 12h if not given" },
-                { "format", 'f', "FORMAT", "markdown, html or json; markdown if not given" })
+                  "start of the period: 12h, yesterday, today, 18:30, 2027-01-31; default 12h" },
+                { "format", 'f', "FORMAT", "markdown (the default), html or json" })
 };

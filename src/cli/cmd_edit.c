@@ -159,7 +159,7 @@ static int take_text(struct editing *e, const struct strbuf *text, struct error 
     if (strcmp(now, strbuf_text(&e->shown)) == 0)
         return 0;
     if (strlen(now) != text->length)
-        return error_set(err, -EINVAL, "the text has a NUL byte: nothing was changed");
+        return error_set(err, -EINVAL, "the text contains a NUL byte: nothing was changed");
     if (now[strspn(now, " \t\r\n")] == '\0')
         return error_set(err, -EINVAL, "the text is empty: nothing was changed");
     if (!e->is_command) { /* without the newline that the file ends with */
@@ -202,8 +202,8 @@ static int edit_text(const struct cmd_call *call, struct editing *e) {
     struct error err = { 0 };
     const char *editor = editor_of();
     if (!editor)
-        return cmd_usage_error(
-            call->cmd, "there is no editor: set EDITOR, or use '--prompt' or another option");
+        return cmd_usage_error(call->cmd,
+                               "no editor is set: set EDITOR, or use '--prompt' or another option");
     int code = request_open(&e->req, REQUEST_START);
     if (code != CMD_OK)
         return code;
@@ -238,13 +238,12 @@ const struct cmd cmd_edit = {
     "edit", edit_run, 1, CMD_ANY_ARGS,
     CMD_OPTIONS(
         { "prompt", 'p', "TEXT", "the new prompt" },
-        { "prompt-file", 0, "FILE", "the new prompt is in a file; - is stdin" },
-        { "title", 't', "TEXT", "what lists show; empty: the beginning of the prompt", "title" },
-        { "priority", 'P', "N", "lower first" },
-        { "timeout", 0, "SPAN", "stop a run after this long: 90s, 30m, 2h", "timeout_s" },
-        { "idle-timeout", 0, "SPAN", "stop a run that prints nothing for this long",
+        { "prompt-file", 0, "FILE", "read the new prompt from a file; - is stdin" },
+        { "title", 't', "TEXT", "the title in lists; empty: the beginning of the prompt", "title" },
+        { "priority", 'P', "N", "lower starts first" },
+        { "timeout", 0, "SPAN", "stop a run after this time: 90s, 30m, 2h", "timeout_s" },
+        { "idle-timeout", 0, "SPAN", "stop a run that prints nothing for this time",
           "idle_timeout_s" },
-        { "check", 'c', "COMMAND",
-          "must succeed after it (sh -c), instead of its checks; repeatable" },
-        { "no-checks", 0, NULL, "it has no checks" })
+        { "check", 'c', "COMMAND", "replace its checks with this command (sh -c); repeatable" },
+        { "no-checks", 0, NULL, "remove its checks" })
 };

@@ -157,7 +157,7 @@ static int list_events(struct request *req, struct listing *l) {
 static int on_event(void *ctx, const struct client_event *event) {
     struct listing *l = ctx;
     if (strcmp(event->kind, "reset") == 0) {
-        cmd_warn("events were left out: the daemon does not keep them any more");
+        cmd_warn("events were skipped: the daemon no longer keeps them");
         return 0;
     }
     if (strcmp(event->kind, "overflow") == 0)
@@ -237,8 +237,8 @@ static int cmd_events_run(const struct cmd_call *call) {
 
 const struct cmd cmd_events = {
     "events", cmd_events_run, 0, 0,
-    CMD_OPTIONS({ "follow", 'f', NULL, "go on with new ones as they happen" },
-                { "task", 't', "ID", "only those of this task" },
-                { "after", 0, "N", "those behind event number N" },
-                { "limit", 'n', "N", "at most so many; 50, or all with --after" })
+    CMD_OPTIONS({ "follow", 'f', NULL, "keep running and print new events" },
+                { "task", 't', "ID", "only events of this task" },
+                { "after", 0, "N", "only events after number N" },
+                { "limit", 'n', "N", "maximum number of events; default 50, with --after all" })
 };

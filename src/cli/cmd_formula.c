@@ -35,7 +35,9 @@ int formula_dirs_find(const char *project, struct formula_dirs *ret, struct erro
     ret->folders[1] =
         xasprintf("%.*s/formulas", slash ? (int)(slash - home.config_file) : 0, home.config_file);
     ret->work = *path ? xstrdup(path) : getcwd(NULL, 0);
-    return ret->work ? 0 : error_set(err, -errno, "this folder has no path: %s", strerror(errno));
+    return ret->work
+               ? 0
+               : error_set(err, -errno, "the current folder has no path: %s", strerror(errno));
 }
 
 void formula_dirs_finish(struct formula_dirs *dirs) {
@@ -183,7 +185,8 @@ static void print_list(const struct listing *l) {
     }
     rows_print(&rows, &out);
     if (json_array_size(l->items) == 0 && !l->broken)
-        strbuf_puts(&out, "no formula; 'sluice formula --help' tells where they are\n");
+        strbuf_puts(&out,
+                    "no formulas found; 'sluice formula --help' shows where they are searched\n");
 }
 
 static int list_run(const struct cmd_call *call) {
@@ -266,7 +269,7 @@ static int check_run(const struct cmd_call *call) {
         if (!good)
             code = cmd_error(&err);
         else if (!call->json)
-            (void)cmd_print_line("%s is good: %zu steps", formula_name(f), step_count(f));
+            (void)cmd_print_line("%s is valid: %zu steps", formula_name(f), step_count(f));
         json_array_append_new(items, json_pack("{s:o, s:b, s:s?}", "name", json_text(call->args[i]),
                                                "good", good, "error", good ? NULL : err.text));
     }
@@ -276,7 +279,7 @@ static int check_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option options[] = {
-    { "project", 'p', "NAME", "also look in the folder of this project, and there first" },
+    { "project", 'p', "NAME", "search the folder of this project first" },
     { NULL },
 };
 

@@ -572,7 +572,7 @@ void graph_print_svg(const struct graph_view *view, struct strbuf *out) {
 static void print_ascii(const struct graph_view *view, struct strbuf *out) {
     struct graph_text how = { .width = print_width(), .unicode = terminal_is_utf8() };
     if (view->count == 0)
-        strbuf_puts(out, "no such task is open; --all shows finished ones\n");
+        strbuf_puts(out, "no matching open task; --all includes finished tasks\n");
     graph_print_text(view, &how, out);
 }
 
@@ -583,7 +583,7 @@ static int make_path(const struct cmd_call *call, struct strbuf *path) {
     if (code != CMD_OK)
         return code;
     if ((call->arg_count > 0) + (project != NULL) + (group != NULL) > 1)
-        return cmd_usage_error(call->cmd, "give a task, --project or --group, not several");
+        return cmd_usage_error(call->cmd, "a task, --project and --group cannot be used together");
     strbuf_puts(path, "/v1/graph");
     if (call->arg_count > 0) {
         code = request_check_name(call, call->args[0]);
@@ -616,16 +616,17 @@ static int run(const struct cmd_call *call) {
     prints[format](&view, &out);
     output_rest(&out);
     if (view.truncated)
-        cmd_warn("there is more than these %zu tasks: '--limit N' shows up to 20000", view.count);
+        cmd_warn("only the first %zu tasks are shown; use '--limit N' to show up to 20000",
+                 view.count);
     return CMD_OK;
 }
 
 static const struct cmd_option options[] = {
     { "project", 'p', "NAME", "the open tasks of this project" },
     { "group", 'g', "NAME", "the tasks of this group" },
-    { "format", 'f', "FORMAT", "ascii (for people), dot, mermaid or svg; ascii if not given" },
-    { "all", 'a', NULL, "finished tasks, too" },
-    { "limit", 'n', "N", "maximum number of tasks: 1 to 20000; 2000 if not given" },
+    { "format", 'f', "FORMAT", "ascii (the default), dot, mermaid or svg" },
+    { "all", 'a', NULL, "include finished tasks" },
+    { "limit", 'n', "N", "maximum number of tasks, 1 to 20000; default 2000" },
     { NULL },
 };
 

@@ -150,12 +150,13 @@ static void print_end(struct listing *l) {
     } else if (l->listed == 0) {
         strbuf_puts(&l->out, "no tasks\n");
     } else if (l->next.length > 0) {
-        strbuf_printf(&l->out, "  ... and more; %s shows them\n",
+        strbuf_printf(&l->out, "  ... and more; use %s to show them\n",
                       cmd_has(l->call, "all") ? "a larger --limit" : "--limit N or --all");
     }
     EACH_ITEM(id, json_object_get(l->req.answer, "external")) {
         if (!l->call->json)
-            strbuf_printf(&l->out, "  %s runs, but is not this daemon's; it holds a place\n",
+            strbuf_printf(&l->out,
+                          "  %s runs, but was not started by this daemon; it holds a slot\n",
                           json_string_value(id));
     }
 }
@@ -184,17 +185,18 @@ static int cmd_list_run(const struct cmd_call *call) {
 const struct cmd cmd_list = {
     "list", cmd_list_run, 0, 0,
     CMD_OPTIONS(
-        { "state", 's', "STATE", "only in this state; a list with commas, open, or all" },
-        { "project", 'p', "NAME", "only of this project", "project" },
-        { "kind", 'k', "KIND", "only of this kind", "kind" },
-        { "agent", 'a', "NAME", "only for this agent", "agent" },
-        { "group", 'g', "NAME", "only of this group", "group" },
-        { "parent", 0, "ID", "only the children of this task", "parent" },
-        { "external-id", 0, "TEXT", "only those with this name elsewhere", "external_id" },
-        { "schedule", 0, "NAME", "only those that this schedule has added", "schedule" },
-        { "order", 'o', "ORDER", "new (first), old or queue: as they would start", "order" },
-        { "limit", 'n', "N", "at most so many; 50 if not given" },
-        { "all", 0, NULL, "every one, finished ones too" },
-        { "by-project", 'b', NULL, "those of a project together, under its name" },
-        { "ids", 'q', NULL, "only the ids, one per line" })
+        { "state", 's', "STATE", "only in these states, separated by commas; or open, or all" },
+        { "project", 'p', "NAME", "only tasks of this project", "project" },
+        { "kind", 'k', "KIND", "only tasks of this kind", "kind" },
+        { "agent", 'a', "NAME", "only tasks for this agent", "agent" },
+        { "group", 'g', "NAME", "only tasks of this group", "group" },
+        { "parent", 0, "ID", "only children of this task", "parent" },
+        { "external-id", 0, "TEXT", "only tasks with this external id", "external_id" },
+        { "schedule", 0, "NAME", "only tasks added by this schedule", "schedule" },
+        { "order", 'o', "ORDER", "new (newest first), old, or queue (the order of starts)",
+          "order" },
+        { "limit", 'n', "N", "maximum number of tasks; default 50" },
+        { "all", 0, NULL, "all tasks, including finished ones" },
+        { "by-project", 'b', NULL, "group the tasks by project" },
+        { "ids", 'q', NULL, "print only ids, one per line" })
 };

@@ -54,7 +54,8 @@ static int read_call(struct logs *l) {
         return cmd_usage_error(
             call->cmd, "only one of '--err', '--check', '--prepare' and '--both' can be used");
     if (call->json && (cmd_has(call, "follow") || both))
-        return cmd_usage_error(call->cmd, "'--json' goes with one log that has an end");
+        return cmd_usage_error(call->cmd,
+                               "'--json' cannot be used when following a log or with several logs");
     if (both && cmd_has(call, "tail"))
         return cmd_usage_error(call->cmd, "'--tail' and '--both' cannot be used together");
     l->tail = -1;
@@ -406,15 +407,15 @@ static int cmd_logs_run(const struct cmd_call *call) {
 
 const struct cmd cmd_logs = {
     "logs",
-    .options =
-        CMD_OPTIONS({ "group", 'g', "NAME", "of all tasks of this group, in their order" },
-                    { "follow", 'f', NULL, "wait for its start, and go on until its end" },
-                    { "err", 'e', NULL, "what it wrote on its standard error" },
-                    { "check", 'c', NULL, "what its check commands wrote" },
-                    { "prepare", 'p', NULL, "output of the command that prepares its worktree" },
-                    { "both", 'b', NULL, "standard output and error, each to its own" },
-                    { "attempt", 'n', "N", "of this attempt; of the last one if not given" },
-                    { "tail", 't', "N", "only the last N lines" },
-                    { "raw", 0, NULL, "byte by byte: an agent's own events, terminal escapes" }),
+    .options = CMD_OPTIONS(
+        { "group", 'g', "NAME", "the logs of all tasks of this group, in order" },
+        { "follow", 'f', NULL, "wait for its start, and follow it until its end" },
+        { "err", 'e', NULL, "its standard error" },
+        { "check", 'c', NULL, "the output of its check commands" },
+        { "prepare", 'p', NULL, "the output of the command that prepares its worktree" },
+        { "both", 'b', NULL, "standard output to stdout, and standard error to stderr" },
+        { "attempt", 'n', "N", "the log of this attempt; default: the last one" },
+        { "tail", 't', "N", "only the last N lines" },
+        { "raw", 0, NULL, "unchanged bytes: the agent's own events, terminal escapes" }),
     .max_args = 1, .run = cmd_logs_run
 };

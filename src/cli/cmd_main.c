@@ -375,9 +375,10 @@ int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int
         return CMD_OK;
     }
     if (max == INT64_MAX)
-        return cmd_usage_error(
-            call->cmd, "option '--%s': expected a whole number from %" PRId64 " on, got '%.80s'",
-            option, min, text);
+        return cmd_usage_error(call->cmd,
+                               "option '--%s': expected a whole number of at least %" PRId64
+                               ", got '%.80s'",
+                               option, min, text);
     return cmd_usage_error(call->cmd,
                            "option '--%s': expected a whole number from %" PRId64 " to %" PRId64
                            ", got '%.80s'",
@@ -392,7 +393,7 @@ int cmd_choice(const struct cmd_call *call, const char *option, const char *cons
             return i;
         strbuf_printf(&known, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " and ", words[i]);
     }
-    (void)cmd_usage_error(call->cmd, "there is no %s '%s'; there are %s", option, given,
+    (void)cmd_usage_error(call->cmd, "unknown %s '%s'; expected one of %s", option, given,
                           strbuf_text(&known));
     return -1;
 }
@@ -403,7 +404,7 @@ int cmd_absolute_path(const char *path, struct strbuf *out, struct error *err) {
     if (*path != '/') {
         _cleanup_(freep) char *folder = getcwd(NULL, 0);
         if (!folder)
-            return error_set(err, -errno, "cannot tell the current folder: %s", strerror(errno));
+            return error_set(err, -errno, "cannot find the current folder: %s", strerror(errno));
         strbuf_printf(out, "%s/", folder);
     }
     strbuf_puts(out, path);

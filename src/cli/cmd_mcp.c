@@ -236,7 +236,7 @@ static void on_question(void *ctx, struct mcp_question *question) {
         reply->size = a.bytes.length;
     } else if (!value) {
         reply->code = -EPROTO;
-        reply->message = "the daemon's answer is no JSON";
+        reply->message = "the response of the daemon is not JSON";
     }
     mcp_answer(question, reply, clock_read_steady());
     json_decref(value);
@@ -384,14 +384,15 @@ static int cmd_mcp_run(const struct cmd_call *call) {
         if (cmd_has(call, o->name))
             return cmd_usage_error(call->cmd, "option '--%s' belongs to 'mcp install'", o->name);
     if (isatty(STDIN_FILENO))
-        cmd_warn("this speaks MCP with the agent that starts it; 'sluice mcp install' tells an "
-                 "agent to; Ctrl-D ends it");
+        cmd_warn("this is an MCP server for an agent; 'sluice mcp install' configures an agent to "
+                 "start it; Ctrl-D ends it");
     return mcp_stdio_run();
 }
 
 const struct cmd cmd_mcp = {
     "mcp", cmd_mcp_run, 0, 1,
-    CMD_OPTIONS({ "agent", 'a', "NAME", "install: into the settings of this agent" },
-                { "project", 'p', NULL, "install: into the file of this folder, not the user's" },
-                { "yes", 'y', NULL, "install: write the change, not only show it" })
+    CMD_OPTIONS({ "agent", 'a', "NAME", "with install: the agent whose settings are changed" },
+                { "project", 'p', NULL,
+                  "with install: change the file of this folder instead of the user's" },
+                { "yes", 'y', NULL, "with install: write the change instead of only showing it" })
 };

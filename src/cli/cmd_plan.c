@@ -22,7 +22,7 @@
 #include "sim/sim_report.h"
 
 #define SET_OPTION                                                                                 \
-    { "set", 's', "KEY=VALUE", "change a setting after the snapshot's own; may be repeated" }
+    { "set", 's', "KEY=VALUE", "override a setting of the snapshot; repeatable" }
 
 DEFINE_FREEP(struct snapshot, snapshot_free);
 
@@ -303,9 +303,10 @@ static int cmd_plan_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-const struct cmd cmd_plan = { "plan", cmd_plan_run, 1, 1,
-                              CMD_OPTIONS({ "all", 'a', NULL, "show every row on a terminal too" },
-                                          SET_OPTION) };
+const struct cmd cmd_plan = {
+    "plan", cmd_plan_run, 1, 1,
+    CMD_OPTIONS({ "all", 'a', NULL, "show every row, also on a terminal" }, SET_OPTION)
+};
 
 #define INPUT_MAX     ((size_t)4 << 30) /* maximum for input that cannot be read twice */
 #define WIDTH_PIPED   100
@@ -484,11 +485,12 @@ static int cmd_sim_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option sim_options[] = {
-    { "set", 's', "KEY=VALUE", "compare with this setting changed; may be repeated" },
-    { "seed", 0, "N", "play with other luck; the file's own, or 1" },
-    { "svg", 0, "FILE", "also write the chart as an SVG picture" },
-    { "until-h", 0, "H", "stop after so many hours; 720" },
-    { "approve-after-h", 0, "H", "approve what waits for a person after so many hours; never" },
+    { "set", 's', "KEY=VALUE", "compare with this setting; repeatable" },
+    { "seed", 0, "N", "random seed; default: that of the file, or 1" },
+    { "svg", 0, "FILE", "also write the chart as SVG" },
+    { "until-h", 0, "H", "stop after this many hours; default 720" },
+    { "approve-after-h", 0, "H",
+      "approve tasks that wait for a person after this many hours; default: never" },
     { NULL },
 };
 
@@ -694,6 +696,6 @@ static int scheduler_run(const struct cmd_call *call) {
 const struct cmd debug_scheduler = {
     "debug scheduler", scheduler_run, 0, 0,
     CMD_OPTIONS({ "snapshot", 0, "FILE",
-                  "the queue to look at instead of the daemon's; - is the standard input" },
+                  "use this snapshot instead of the queue of the daemon; - is stdin" },
                 SET_OPTION)
 };

@@ -55,8 +55,7 @@ static int make_body(const struct cmd_call *call, json_t *body, int64_t *ret_wai
     if (code != CMD_OK)
         return code;
     if (cmd_has(call, "default") && !cmd_has(call, "deadline"))
-        return cmd_usage_error(call->cmd,
-                               "'--default' needs '--deadline': it is the answer after that");
+        return cmd_usage_error(call->cmd, "'--default' needs '--deadline', after which it is used");
     if (cmd_has(call, "deadline") && deadline == 0)
         return cmd_usage_error(call->cmd, "option '--deadline': expected at least 1 s");
     json_object_set_new(body, "question", json_text(call->args[0]));
@@ -168,8 +167,8 @@ static int cmd_ask_run(const struct cmd_call *call) {
 const struct cmd cmd_ask = {
     "ask",
     .options = CMD_OPTIONS(
-        { "choice", 'c', "TEXT", "an allowed answer; repeatable; without it: any text" },
-        { "default", 'd', "TEXT", "the answer to use if none is given before the deadline" },
+        { "choice", 'c', "TEXT", "an allowed answer; repeatable; default: any text" },
+        { "default", 'd', "TEXT", "the answer to use if there is none before the deadline" },
         { "deadline", 0, "SPAN",
           "when the default is used (30m, 8h); without a default the task fails then" },
         { "wait", 'w', "SPAN", "wait this long for the answer, and print it" }),

@@ -95,10 +95,11 @@ static int report_alone(const struct cmd_call *call, const json_t *body, const s
     bool marked = cmd_has(call, "done") && mark_done();
     size_t who = json_object_get(body, "attempt") ? 2 : 1;
     if (marked && json_object_size(body) == who + 1) {
-        cmd_warn("no daemon: made the DONE marker, which it will find");
+        cmd_warn("no daemon is running: created the DONE marker, which the next one will find");
         return CMD_OK;
     }
-    cmd_warn("%s%s", err->text, marked ? "; the DONE marker was made, the numbers are lost" : "");
+    cmd_warn("%s%s", err->text,
+             marked ? "; the DONE marker was created, but the numbers are lost" : "");
     return CMD_NO_DAEMON;
 }
 
@@ -126,11 +127,11 @@ static int cmd_report_run(const struct cmd_call *call) {
 
 const struct cmd cmd_report = {
     "report", cmd_report_run, 0, 0,
-    CMD_OPTIONS({ "tokens", 't', "N", "tokens used so far, read and written together", "tokens" },
-                { "tokens-in", 0, "N", "tokens read so far", "tokens_in" },
-                { "tokens-out", 0, "N", "tokens written so far", "tokens_out" },
-                { "cost", 'c', "USD", "what it cost so far, in dollars" },
-                { "done", 'd', NULL, "the task is finished: make its DONE marker", "done" },
+    CMD_OPTIONS({ "tokens", 't', "N", "tokens used so far, input and output together", "tokens" },
+                { "tokens-in", 0, "N", "input tokens so far", "tokens_in" },
+                { "tokens-out", 0, "N", "output tokens so far", "tokens_out" },
+                { "cost", 'c', "USD", "cost so far, in dollars" },
+                { "done", 'd', NULL, "the task is finished: create its DONE marker", "done" },
                 { "rate-limited", 0, "SECS",
-                  "the account is limited; how long to wait (300, 5m), 0 if not known" })
+                  "the account is rate limited; how long to wait (300, 5m), 0 if unknown" })
 };

@@ -126,9 +126,9 @@ static int verb_run(const struct cmd_call *call) {
     return code;
 }
 
-static const struct resource_verb pause_verb = { "/v1/pause", NULL,
-                                                 "paused; what runs goes on, nothing new starts",
-                                                 "is paused already," };
+static const struct resource_verb pause_verb = {
+    "/v1/pause", NULL, "paused; running tasks continue, nothing new starts", "is paused already,"
+};
 static const struct resource_verb resume_verb = { "/v1/resume", NULL, "resumed", "is not paused" };
 const struct cmd cmd_pause = { "pause", verb_run, 0, CMD_ANY_ARGS, .data = &pause_verb };
 const struct cmd cmd_resume = { "resume", verb_run, 0, CMD_ANY_ARGS, .data = &resume_verb };
@@ -234,8 +234,9 @@ static const struct cmd group_add = {
     REQUEST_COMMAND("/v1/groups", .is_post = true, .body = take_group_name,
                     .print = print_added_group),
     .max_args = 1,
-    .options = CMD_OPTIONS(
-        { "owned", 'o', NULL, "close it by hand only, not when all its tasks are over", "owned" })
+    .options =
+        CMD_OPTIONS({ "owned", 'o', NULL,
+                      "close it only manually, not when all its tasks are finished", "owned" })
 };
 const struct cmd cmd_group = {
     "group",
@@ -322,7 +323,7 @@ const struct cmd cmd_limiter = {
     .subs = CMD_LIST(
         VERB("limiter clear", "/v1/limiters/", "/clear", "cleared", "is open already"),
         LIST("limiter list", "/v1/limiters",
-             "no limiter is configured; 'sluice config explain agents.A.limiter' tells how\n",
+             "no limiters are configured; see 'sluice config explain agents.A.limiter'\n",
              limiter_columns, put_limiter_note),
         CMD_SUB("limiter show", REQUEST_COMMAND("/v1/limiters/", "", .print = print_limiter),
                 .min_args = 1, .max_args = 1)),
@@ -485,19 +486,20 @@ static const struct cmd project_add = {
                     .print = print_added_project),
     .min_args = 1, .max_args = 1,
     .options = CMD_OPTIONS(
-        { "prefix", 0, "PREFIX", "what its ids begin with; made from the name", "prefix" },
-        { "path", 0, "FOLDER", "where its tasks run unless they say otherwise; must be there",
-          "path" },
-        { "weight", 'w', "N", "its share compared with the others'; 1", "weight" },
-        { "max-running", 'm', "N", "most runs at once; unlimited", "max_running" },
-        { "budget", 'b', "TOKENS", "tokens in the window; unlimited", "budget" })
+        { "prefix", 0, "PREFIX", "the prefix of its task ids; default: derived from the name",
+          "prefix" },
+        { "path", 0, "FOLDER", "the default folder of its tasks; must exist", "path" },
+        { "weight", 'w', "N", "its weight compared with other projects; default 1", "weight" },
+        { "max-running", 'm', "N", "maximum number of concurrent runs; default unlimited",
+          "max_running" },
+        { "budget", 'b', "TOKENS", "tokens in the window; default unlimited", "budget" })
 };
 static const struct cmd project_delete = {
     "project delete",
     REQUEST_COMMAND("/v1/projects/", "/delete", .is_post = true, .print = print_deleted_project),
     .min_args = 1, .max_args = 1,
     .options = CMD_OPTIONS(
-        { "cancel", 0, NULL, "cancel its unfinished tasks, and stop what runs", "cancel" })
+        { "cancel", 0, NULL, "cancel its unfinished tasks and stop its runs", "cancel" })
 };
 const struct cmd cmd_project = {
     "project",
@@ -519,8 +521,9 @@ static int take_token(const struct cmd_call *call, json_t *body) {
     if (!text || strcmp(text, "never") == 0)
         return CMD_OK;
     if (number_parse_span(text, &span, NULL) < 0 || span < SECONDS(1))
-        return cmd_usage_error(call->cmd, "--expires wants a time like 30d, 12h or never, not '%s'",
-                               text);
+        return cmd_usage_error(
+            call->cmd, "option '--expires': expected a time like 30d, 12h or never, got '%s'",
+            text);
     json_object_set_new(body, "expires_s", json_integer(span / SECONDS(1)));
     return CMD_OK;
 }
@@ -529,7 +532,7 @@ static void print_added_token(const struct cmd_call *call, const json_t *answer,
                               struct strbuf *out) {
     (void)call;
     cmd_put_line(out, "%s", get_text(answer, "token", ""));
-    cmd_warn("this token is shown once; 'sluice token revoke %s' ends it",
+    cmd_warn("this token is shown only once; to revoke it: sluice token revoke %s",
              get_text(answer, "id", "ID"));
 }
 
@@ -553,9 +556,8 @@ static const struct cmd token_add = {
     "token add",
     REQUEST_COMMAND("/v1/tokens", .is_post = true, .body = take_token, .print = print_added_token),
     .min_args = 1, .max_args = 1,
-    .options = CMD_OPTIONS(
-        { "scope", 0, "SCOPE", "read (the default), submit or admin", "scope" },
-        { "expires", 0, "TIME", "how long it is good for: 30d, 12h; never when not given" })
+    .options = CMD_OPTIONS({ "scope", 0, "SCOPE", "read (the default), submit or admin", "scope" },
+                           { "expires", 0, "TIME", "lifetime: 30d, 12h; default: never expires" })
 };
 const struct cmd cmd_token = {
     "token",

@@ -133,15 +133,15 @@ static bool interrupted(struct run *run) {
         if (++run->interrupts > 1)
             continue;
         if (!cancel(run, &req))
-            cmd_warn("%s; %s goes on; Ctrl-C again leaves it", req.err.text, run->id);
+            cmd_warn("%s; %s continues; press Ctrl-C again to detach", req.err.text, run->id);
         else if (req.err.code == 0)
-            cmd_warn("canceling %s; Ctrl-C again leaves it to the daemon", run->id);
+            cmd_warn("canceling %s; press Ctrl-C again to detach", run->id);
         else
             cmd_warn("%s", req.err.text);
     }
     if (run->interrupts < 2)
         return false;
-    cmd_warn("left; 'sluice show %s' tells what becomes of it", run->id);
+    cmd_warn("detached; 'sluice show %s' shows its state", run->id);
     return true;
 }
 
@@ -247,8 +247,8 @@ static int cmd_run_run(const struct cmd_call *call) {
     json_t *task = NULL;
     if (submit_has_lists(call))
         return cmd_usage_error(call->cmd,
-                               "'run' follows one task; 'sluice add' takes lists of inputs (:::). "
-                               "For a command that has ::: itself, use sh -c");
+                               "'run' follows one task; use 'sluice add' for lists of inputs "
+                               "(:::). For a command that contains ::: itself, use sh -c");
     if (submit_task(call, &task, &run.err) < 0) {
         if (run.err.code == -EINVAL)
             return cmd_usage_error(call->cmd, "%s", run.err.text);
@@ -274,10 +274,10 @@ static int cmd_run_run(const struct cmd_call *call) {
 static const struct cmd_option run_options[] = {
 #define OPTION(member, name, letter, argument, text) { name, letter, argument, text, #member },
 #include "taskfile/task_members.inc"
-    { "group", 'g', "NAME", "follow it together with others" },
+    { "group", 'g', "NAME", "add it to this group" },
     { "keep-waiting", 0, NULL,
-      "stay when the task needs a person: its agent must log in, or was denied" },
-    { "raw", 0, NULL, "byte by byte: an agent's own events, terminal escapes" },
+      "keep waiting when the task needs a person: its agent must log in, or was denied" },
+    { "raw", 0, NULL, "unchanged bytes: the agent's own events, terminal escapes" },
     { NULL },
 };
 

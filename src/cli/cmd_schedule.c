@@ -179,10 +179,11 @@ static int take_path(const struct cmd_call *call, const char *option, json_t *bo
     bool is_file = strcmp(option, "backup") != 0;
     for (const struct cmd_option *o = call->cmd->options; o->name; o++)
         if (o->member && cmd_has(call, o->name))
-            return cmd_usage_error(call->cmd, "option '--%s' does not go with --%s%s", o->name,
-                                   option, is_file ? ": write it there" : "");
+            return cmd_usage_error(call->cmd, "option '--%s' cannot be used with --%s%s", o->name,
+                                   option, is_file ? "; write it into the file instead" : "");
     if (call->arg_count > 1)
-        return cmd_usage_error(call->cmd, "'%s' does not go with --%s", call->args[1], option);
+        return cmd_usage_error(call->cmd, "unexpected argument '%s' with --%s", call->args[1],
+                               option);
     for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
         if (cmd_has(call, sources[i]) && strcmp(sources[i], option) != 0)
             return cmd_usage_error(call->cmd, "--%s and --%s cannot be used together", option,
@@ -247,33 +248,37 @@ static int add_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option add_options[] = {
-    { "cron", 0, "EXPRESSION", "minute, hour, day, month, day of the week: '0 2 * * 1-5'" },
+    { "cron", 0, "EXPRESSION",
+      "cron expression: minute, hour, day, month, day of the week: '0 2 * * 1-5'" },
     { "every", 0, "SPAN", "the time between two due times: 6h" },
     { "at", 0, "WHEN", "once: 2h, 18:30, '2027-01-31 18:30'" },
     { "timezone", 0, "ZONE", "of --cron and --at: Europe/Berlin" },
-    { "overlap", 0, "skip|queue|replace", "while its last task is not finished; skip" },
-    { "catch-up", 0, "last|all|none", "what to do after downtime; last" },
-    { "catch-up-max", 0, "SPAN", "how old a due time may be; never: any" },
-    { "jitter", 0, "SPAN", "delay each due time by up to this" },
+    { "overlap", 0, "skip|queue|replace",
+      "what to do while its last task is unfinished; default skip" },
+    { "catch-up", 0, "last|all|none", "what to do after downtime; default last" },
+    { "catch-up-max", 0, "SPAN", "maximum age of a missed due time; never: any" },
+    { "jitter", 0, "SPAN", "maximum random delay of each due time" },
     { "paused", 0, NULL, "add it paused" },
     { "file", 'f', "FILE", "add the tasks of this file at each due time" },
     { "formula", 0, "FILE", "add the steps of this formula at each due time" },
     { "var", 0, "NAME=VALUE", "a variable of --formula; repeatable" },
-    { "backup", 0, "DIRECTORY", "write a backup there at each due time" },
-    { "keep", 0, "N", "how many backups are kept; 7" },
+    { "backup", 0, "DIRECTORY", "write a backup to this directory at each due time" },
+    { "keep", 0, "N", "number of backups to keep; default 7" },
     { "project", 'p', "NAME", "the project it belongs to", "project" },
-    { "agent", 'a', "NAME", "give the words to this agent as a prompt", "agent" },
+    { "agent", 'a', "NAME", "pass the arguments to this agent as a prompt", "agent" },
     { "prompt", 0, "TEXT", "the prompt", "prompt" },
-    { "prompt-file", 0, "FILE", "the prompt is in a file; it is read now", "prompt" },
-    { "cwd", 'C', "FOLDER", "where it runs, if not here; - the project's", "cwd" },
-    { "title", 't', "TEXT", "what lists show of it", "title" },
-    { "kind", 'k', "KIND", "its type: base priority, caps, how it is finished", "kind" },
-    { "priority", 'P', "N", "lower first; 100 if not given", "priority" },
-    { "check", 'c', "COMMAND", "must succeed after it (sh -c); repeatable", "checks" },
-    { "timeout", 0, "SPAN", "stop a run after this long: 90s, 30m, 2h", "timeout_s" },
-    { "retries", 'r', "N", "how often a failed run is repeated", "retries" },
-    { "tokens", 0, "N", "tokens that all its runs may use", "tokens" },
-    { "usd", 0, "USD", "dollars that all its runs may cost", "usd" },
+    { "prompt-file", 0, "FILE", "read the prompt from a file now", "prompt" },
+    { "cwd", 'C', "FOLDER",
+      "run it in this folder instead of the current one; -: that of its project", "cwd" },
+    { "title", 't', "TEXT", "its title in lists", "title" },
+    { "kind", 'k', "KIND", "its kind: base priority, caps, when it is finished", "kind" },
+    { "priority", 'P', "N", "lower starts first; default 100", "priority" },
+    { "check", 'c', "COMMAND", "a command that must succeed after it (sh -c); repeatable",
+      "checks" },
+    { "timeout", 0, "SPAN", "stop a run after this time: 90s, 30m, 2h", "timeout_s" },
+    { "retries", 'r', "N", "number of retries after a failed run", "retries" },
+    { "tokens", 0, "N", "maximum number of tokens of all its runs", "tokens" },
+    { "usd", 0, "USD", "maximum cost in dollars of all its runs", "usd" },
     { "imports", 0, "PROJECT", "let it import into this project; repeatable", "imports" },
     { NULL },
 };
@@ -330,7 +335,7 @@ const struct cmd cmd_schedule = {
         CMD_SUB("schedule next",
                 REQUEST_COMMAND("/v1/schedules/", "/next", .query = add_count, .print = print_next),
                 .min_args = 1, .max_args = 1,
-                .options = CMD_OPTIONS({ "count", 'n', "N", "how many due times; 10" })),
+                .options = CMD_OPTIONS({ "count", 'n', "N", "number of due times; default 10" })),
         POST("schedule pause", "/pause", print_paused),
         POST("schedule remove", "/remove", print_removed),
         POST("schedule resume", "/resume", print_paused), POST("schedule run", "/run", print_ran),

@@ -226,7 +226,7 @@ static void put_environment(const struct service_unit *unit, const struct home *
 }
 
 static const char restart_text[] =
-    "# The daemon starts again after a crash, for as long as it takes: nobody is there at night.\n"
+    "# Restart the daemon after a crash, without a limit.\n"
     "# Not after 'sluice down' (exit code 0) and not when its arguments are wrong (2).\n"
     "Restart=on-failure\n"
     "RestartSec=5s\n"
@@ -357,7 +357,7 @@ static int stop_daemon_outside(struct service *s, struct error *err) {
     int r = daemon_run_program(argv, PROGRAM_TAKE_BOTH, &out, &status, err);
     if (r < 0 || status == 0)
         return r;
-    return error_set(err, -EIO, "the daemon that runs does not stop: %.*s",
+    return error_set(err, -EIO, "the running daemon does not stop: %.*s",
                      (int)strcspn(strbuf_text(&out), "\n"), strbuf_text(&out));
 }
 
@@ -494,7 +494,7 @@ static int service_install_run(const struct cmd_call *call) {
     /* The default home's socket is in XDG_RUNTIME_DIR, which the manager always knows. */
     const char *runtime = cmd_env("XDG_RUNTIME_DIR");
     if (!cmd_env("SLUICE_HOME") && !(runtime && *runtime == '/')) {
-        cmd_warn("XDG_RUNTIME_DIR is not set: log in as this user, or 'export "
+        cmd_warn("XDG_RUNTIME_DIR is not set: log in as this user, or run 'export "
                  "XDG_RUNTIME_DIR=/run/user/%lu' here and wherever you use sluice",
                  (unsigned long)geteuid());
         return CMD_REFUSED;
@@ -546,7 +546,7 @@ static int service_remove_run(const struct cmd_call *call) {
     else
         print_actions(&s, &out);
     if (was_installed && !is_dry(&s))
-        strbuf_puts(&out, "the daemon has stopped; runs go on, and 'sluice up' finds them\n");
+        strbuf_puts(&out, "the daemon has stopped; runs continue, and 'sluice up' adopts them\n");
     return CMD_OK;
 }
 
@@ -597,13 +597,14 @@ static int service_status_run(const struct cmd_call *call) {
 
 static const struct cmd service_install = {
     "service install", service_install_run, 0, 0,
-    CMD_OPTIONS({ "dry-run", 'n', NULL, "print the unit and the commands, and change nothing" },
-                { "no-linger", 0, NULL, "do not enable lingering" })
+    CMD_OPTIONS(
+        { "dry-run", 'n', NULL, "print the unit and the commands without changing anything" },
+        { "no-linger", 0, NULL, "do not enable lingering" })
 };
 
 static const struct cmd service_remove = {
     "service remove", service_remove_run, 0, 0,
-    CMD_OPTIONS({ "dry-run", 'n', NULL, "print what would be done, and change nothing" })
+    CMD_OPTIONS({ "dry-run", 'n', NULL, "print what would be done without changing anything" })
 };
 static const struct cmd service_status = { "service status", service_status_run };
 const struct cmd cmd_service = { "service", .subs = CMD_LIST(&service_install, &service_remove,

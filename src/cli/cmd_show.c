@@ -94,7 +94,7 @@ static void put_state(struct sheet *s, const json_t *task) {
     if (get_int(task, "changed_at", 0) > 0)
         strbuf_printf(&s->out, ", %s", print_when(get_int(task, "changed_at", 0), s->now).text);
     if (get_int(task, "not_before", 0) > s->now)
-        strbuf_printf(&s->out, ", goes on %s",
+        strbuf_printf(&s->out, ", continues %s",
                       print_when(get_int(task, "not_before", 0), s->now).text);
     strbuf_putc(&s->out, '\n');
 }

@@ -375,15 +375,15 @@ static void put_head(struct screen *s) {
     if (get_true(s->status, "paused"))
         put_paused(s);
     if (get_true(json_object_get(s->status, "store"), "full"))
-        put_piece(s, style->red, "DISK FULL: nothing new is taken");
+        put_piece(s, style->red, "DISK FULL: new tasks are refused");
     const json_t *http = json_object_get(s->status, "http");
     if (get_text(http, "problem", NULL))
-        put_piece(s, style->red, "http.listen FAILS: status --json says why");
+        put_piece(s, style->red, "http.listen FAILS: status --json shows why");
     const json_t *sandbox = json_object_get(s->status, "sandbox");
     if (get_text(sandbox, "why", NULL))
-        put_piece(s, style->yellow, "sandbox none: 'sluice doctor' says why");
+        put_piece(s, style->yellow, "sandbox none: 'sluice doctor' shows why");
     if (stuck > 0)
-        put_piece(s, style->yellow, "%" PRId64 " wait%s for what failed", stuck,
+        put_piece(s, style->yellow, "%" PRId64 " wait%s for failed tasks", stuck,
                   stuck == 1 ? "s" : "");
     if (started > 0)
         put_piece(s, "", "up %s", print_span(s->now - started).text);
@@ -536,7 +536,7 @@ static int watch(struct request *req) {
         r = wait_for_news(events.client, signals, &news, &events.err);
     }
     if (r < 0) {
-        cmd_warn("the daemon has gone");
+        cmd_warn("the daemon has stopped");
         code = CMD_NO_DAEMON;
     }
     if (signals >= 0)
@@ -564,6 +564,6 @@ static int cmd_status_run(const struct cmd_call *call) {
 
 const struct cmd cmd_status = {
     "status", cmd_status_run, 0, 0,
-    CMD_OPTIONS({ "all", 'a', NULL, "every row, and the limits that have no cap" },
-                { "watch", 'w', NULL, "stay, and show what changes; Ctrl-C ends it" })
+    CMD_OPTIONS({ "all", 'a', NULL, "show every row, and limits without a cap" },
+                { "watch", 'w', NULL, "keep running and update the output; Ctrl-C ends it" })
 };

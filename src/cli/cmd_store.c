@@ -58,7 +58,7 @@ static int backup_run(const struct cmd_call *call) {
     if (cmd_has(call, "every"))
         return schedule_backup(call);
     if (cmd_has(call, "keep") || cmd_has(call, "name"))
-        return cmd_usage_error(call->cmd, "'--%s' goes with --every",
+        return cmd_usage_error(call->cmd, "option '--%s' needs --every",
                                cmd_has(call, "keep") ? "keep" : "name");
     return request_run(call);
 }
@@ -69,16 +69,16 @@ const struct cmd cmd_backup = {
     1,
     1,
     .data = &backup_now,
-    .options = CMD_OPTIONS(
-        { "every", 0, "SPAN", "FILE is a directory: write a backup there again and again" },
-        { "keep", 0, "N", "with --every: how many are kept; 7" },
-        { "name", 0, "NAME", "with --every: the name of the schedule; backup" }),
+    .options =
+        CMD_OPTIONS({ "every", 0, "SPAN", "write a backup to this directory regularly: 1d, 6h" },
+                    { "keep", 0, "N", "with --every: number of backups to keep; default 7" },
+                    { "name", 0, "NAME", "with --every: name of the schedule; default backup" }),
 };
 
 static int cmd_restore_run(const struct cmd_call *call) {
     if (!cmd_has(call, "yes"))
-        return cmd_usage_error(call->cmd, "'restore' replaces every task by those of the backup: "
-                                          "say --yes");
+        return cmd_usage_error(
+            call->cmd, "'restore' replaces all tasks with those of the backup: confirm with --yes");
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
     FILE *file;
@@ -89,7 +89,7 @@ static int cmd_restore_run(const struct cmd_call *call) {
     _cleanup_(request_finish) struct request req = { 0 };
     int status, code = request_open(&req, REQUEST_TRY);
     if (code == CMD_OK) {
-        cmd_warn("a daemon is running: 'sluice down' stops it, the runs go on");
+        cmd_warn("a daemon is running: stop it with 'sluice down' (its runs continue)");
         return CMD_REFUSED;
     }
     if (code != CMD_NO_DAEMON)
@@ -106,8 +106,8 @@ static int cmd_restore_run(const struct cmd_call *call) {
 }
 
 const struct cmd cmd_restore = { "restore", cmd_restore_run, 1, 1,
-                                 CMD_OPTIONS(
-                                     { "yes", 'y', NULL, "really replace what is there now" }) };
+                                 CMD_OPTIONS({ "yes", 'y', NULL,
+                                               "confirm that the current state is replaced" }) };
 
 static int take_bytes(void *ctx, const char *bytes, size_t size) {
     strbuf_add(ctx, bytes, size);
@@ -135,7 +135,7 @@ static int cmd_snapshot_run(const struct cmd_call *call) {
 
 const struct cmd cmd_snapshot = { "snapshot", cmd_snapshot_run, 0, 0,
                                   CMD_OPTIONS({ "anonymous", 'a', NULL,
-                                                "replace names and ids by neutral ones" }) };
+                                                "replace names and ids with neutral ones" }) };
 
 /* Prints sluiced's answer as JSON, or with `print`. */
 static int run_sluiced(const struct cmd_call *call, const char *const *argv,
@@ -151,7 +151,7 @@ static int run_sluiced(const struct cmd_call *call, const char *const *argv,
         return status == CMD_USAGE || status == CMD_REFUSED ? status : CMD_FAILED;
     json_t *answer = json_loadb(strbuf_text(&text), text.length, 0, NULL);
     if (!answer) {
-        cmd_warn("'%s' has printed no result: is it of another version?", strbuf_text(&program));
+        cmd_warn("'%s' printed no result: is it another version?", strbuf_text(&program));
         return CMD_FAILED;
     }
     if (call->json)
@@ -168,7 +168,7 @@ static int64_t rows_of(const json_t *answer, const char *table) {
 static void print_copied(const json_t *answer, struct strbuf *out) {
     cmd_put_line(out,
                  "%s: %" PRId64 " tasks, %" PRId64 " runs, %" PRId64 " events; %" PRId64
-                 " rows written in %.1f s, both compared: the same",
+                 " rows written in %.1f s, verified",
                  get_true(answer, "resumed") ? "copied to the end" : "copied",
                  rows_of(answer, "tasks"), rows_of(answer, "runs"), rows_of(answer, "events"),
                  get_int(answer, "written", 0), (double)get_int(answer, "took_ms", 0) / 1000);
@@ -207,8 +207,9 @@ static void print_shown(const json_t *answer, struct strbuf *out) {
                  get_true(answer, "was_unclean") ? "not closed by its last daemon"
                                                  : "closed properly");
     if (get_true(answer, "unfinished_copy"))
-        cmd_put_line(out, "%-12s %s", "copy",
-                     "not finished: 'sluice store copy' with the same words goes on");
+        cmd_put_line(
+            out, "%-12s %s", "copy",
+            "not finished: repeat 'sluice store copy' with the same arguments to continue");
     print_count(out, "tasks", get_int(answer, "tasks", 0));
     if (!rows) {
         print_count(out, "last event", get_int(answer, "last_event", 0));

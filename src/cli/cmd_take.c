@@ -162,7 +162,8 @@ static bool accept_shim(struct taking *t, int timeout) {
 static int give_up(struct taking *t) {
     close_socket(t);
     int r = request_try_post(&t->req, json_pack("{s:[s]}", "tasks", t->id), "/v1/tasks/hold");
-    fprintf(stderr, r == 0 ? "%s is held\n" : "%s is held as soon as its run has ended\n", t->id);
+    fprintf(stderr, r == 0 ? "%s is held\n" : "%s will be held as soon as its run has ended\n",
+            t->id);
     return CMD_NEEDS_PERSON;
 }
 
@@ -173,8 +174,8 @@ static int explain_closed(const struct taking *t) {
                  get_text(last, "message", "its agent ended at once"));
     else {
         const char *why = get_text(t->req.answer, "why", NULL);
-        cmd_warn("%s is not taken over any more: it is %s%s%s", t->id, state_of(t), why ? ", " : "",
-                 why ? why : "; its run ended first, or it was changed meanwhile");
+        cmd_warn("%s is no longer taken over: it is %s%s%s", t->id, state_of(t), why ? ", " : "",
+                 why ? why : "; its run ended first, or it has been changed");
     }
     return CMD_FAILED;
 }
@@ -304,7 +305,7 @@ static int wait_for_end(struct taking *t) {
         (void)poll(NULL, 0, ASK_EVERY / 5);
     }
     cmd_warn("the daemon has not read the end of the run yet; then %s is held: give it back with "
-             "'sluice release %s', or call it done with 'sluice approve %s'",
+             "'sluice release %s', or mark it done with 'sluice approve %s'",
              t->id, t->id, t->id);
     return CMD_NEEDS_PERSON;
 }
@@ -345,7 +346,7 @@ static int finish_with(struct taking *t, enum then then) {
         return code == CMD_OK ? request_print(&t->req) : request_failed(&t->req);
     }
     static const char *const texts[] = {
-        [THEN_DONE] = "is done", [THEN_CONTINUE] = "goes on unattended", [THEN_HOLD] = "is held"
+        [THEN_DONE] = "is done", [THEN_CONTINUE] = "continues unattended", [THEN_HOLD] = "is held"
     };
     printf("%s %s\n", t->id, texts[then]);
     return CMD_OK;
@@ -406,7 +407,7 @@ static int cmd_take_run(const struct cmd_call *call) {
 
 const struct cmd cmd_take = {
     "take", cmd_take_run, .min_args = 1, .max_args = 1,
-    .options =
-        CMD_OPTIONS({ "then", 0, "WHAT", "afterwards: done, continue or hold; else it is asked" },
-                    { "message", 'm', "TEXT", "with --then continue: what the agent is told" })
+    .options = CMD_OPTIONS(
+        { "then", 0, "WHAT", "what to do afterwards: done, continue or hold; default: ask" },
+        { "message", 'm', "TEXT", "with --then continue: a message to the agent" })
 };

@@ -160,7 +160,7 @@ static int run_screen(struct session *s) {
 
 static int print_message(const struct session *s) {
     cmd_warn("%s",
-             s->top.message.length > 0 ? strbuf_text(&s->top.message) : "the daemon has gone");
+             s->top.message.length > 0 ? strbuf_text(&s->top.message) : "the daemon has stopped");
     return s->top.unreachable ? CMD_NO_DAEMON : CMD_FAILED;
 }
 
@@ -190,7 +190,7 @@ static int take_options(const struct cmd_call *call, struct top *top) {
     const char *name = cmd_value(call, "pane"), *filter = cmd_value(call, "filter");
     int pane = name ? top_pane_find(name) : TOP_PANE_RUNNING;
     if (call->json && (name || filter))
-        return cmd_usage_error(call->cmd, "'--json' has everything: leave '--%s' out",
+        return cmd_usage_error(call->cmd, "'--json' and '--%s' cannot be used together",
                                name ? "pane" : "filter");
     if (pane < 0) {
         struct nearest nearest = nearest_to(name);
@@ -233,8 +233,8 @@ static int cmd_top_run(const struct cmd_call *call) {
 const struct cmd cmd_top = {
     "top", cmd_top_run, 0, 0,
     CMD_OPTIONS(
-        { "once", '1', NULL, "print one screen as plain text, and end; so does a pipe" },
-        { "pane", 'p', "NAME", "begin with running, ready, waiting, ended, limits or alerts" },
-        { "filter", 'f', "TEXT", "begin with this filter, as the key / takes it" },
-        { "no-mouse", 0, NULL, "leave the mouse to the terminal, as the key m does" })
+        { "once", '1', NULL, "print one screen as plain text and exit (the default in a pipe)" },
+        { "pane", 'p', "NAME", "start with running, ready, waiting, ended, limits or alerts" },
+        { "filter", 'f', "TEXT", "start with this filter, as entered with the key /" },
+        { "no-mouse", 0, NULL, "leave the mouse to the terminal, like the key m" })
 };

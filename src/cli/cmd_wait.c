@@ -55,8 +55,8 @@ static int wait_once(struct waiting *w) {
                 return request_failed(&w->req);
             w->req.client = client_close(w->req.client);
         }
-        if (daemon_lost_retry(&w->lost, "the tasks go on") >= w->deadline) {
-            cmd_warn("the time is over, and no daemon answers");
+        if (daemon_lost_retry(&w->lost, "the tasks continue") >= w->deadline) {
+            cmd_warn("timed out, and no daemon answers");
             return CMD_NO_DAEMON;
         }
         (void)poll(NULL, 0, DAEMON_RETRY_MS);
@@ -73,7 +73,7 @@ static void print_one(const json_t *task, struct strbuf *out) {
     strbuf_printf(out, " is %s", state);
     if (get_true(task, "needs_person")) {
         strbuf_puts(out, ": it needs a person: ");
-        print_line(out, get_text(task, "why", "sluice why says what for"), 0);
+        print_line(out, get_text(task, "why", "see sluice why"), 0);
     } else if (strcmp(state, "failed") == 0 && signal > 0)
         strbuf_printf(out, ": signal %lld", (long long)signal);
     else if (strcmp(state, "failed") == 0 && message)
@@ -206,9 +206,9 @@ static int cmd_wait_run(const struct cmd_call *call) {
 const struct cmd cmd_wait = {
     "wait",
     .options = CMD_OPTIONS(
-        { "group", 'g', "NAME", "for the tasks that are in this group now" },
-        { "any", 0, NULL, "until one of them has ended, instead of all" },
-        { "keep-waiting", 0, NULL, "go on waiting for a task that needs a person" },
-        { "timeout", 't', "S", "how long to wait (600, 10m); 0 only looks; without it: for ever" }),
+        { "group", 'g', "NAME", "the tasks that are in this group now" },
+        { "any", 0, NULL, "wait until one of them has ended, instead of all" },
+        { "keep-waiting", 0, NULL, "keep waiting for a task that needs a person" },
+        { "timeout", 't', "S", "how long to wait (600, 10m); 0 only checks; default: forever" }),
     .max_args = CMD_ANY_ARGS, .run = cmd_wait_run
 };

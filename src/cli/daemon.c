@@ -266,7 +266,7 @@ static int find_or_start(struct start *s, struct daemon_found *ret_found, struct
     ret_found->already = false;
     r = read_health(s->home, ret_found, err);
     return r != 0 ? r
-                  : error_set(err, -EIO, "the daemon was ready and is gone again; its log is '%s'",
+                  : error_set(err, -EIO, "the daemon was ready but has stopped; its log is '%s'",
                               s->home->log);
 }
 
@@ -284,8 +284,7 @@ static int start_in(const struct home *home, struct daemon_found *ret_found, str
             break;
         if (clock_read_steady() > s.deadline) {
             r = error_set(err, -ETIMEDOUT,
-                          "another daemon has '%s' and does not answer; its log is "
-                          "'%s'",
+                          "another daemon uses '%s' and does not answer; its log is '%s'",
                           home->data, home->log);
             break;
         }
@@ -404,7 +403,7 @@ int daemon_connect(bool may_start, struct client **ret_client, struct error *err
                                             .ctx = home };
     r = client_open(home->socket, &options, ret_client, err);
     if (client_is_absent(r) && !may_start && !daemon_has_peers())
-        return error_set(err, r, "no daemon runs; 'sluice up' starts it");
+        return error_set(err, r, "no daemon is running; 'sluice up' starts it");
     return r;
 }
 
@@ -421,7 +420,7 @@ time_ms daemon_lost_retry(struct daemon_lost *lost, const char *continues) {
     if (lost->since == 0)
         lost->since = now;
     if (!lost->reported && now - lost->since >= SECONDS(1)) {
-        cmd_warn("the daemon has gone; waiting for it ('sluice up' starts it%s%s)",
+        cmd_warn("the daemon has stopped; waiting for it ('sluice up' starts it%s%s)",
                  continues ? ", " : "", continues ? continues : "");
         lost->reported = true;
     }

@@ -305,7 +305,7 @@ static int wait_signal(const struct follow *f, int timeout) {
 static int reconnect(struct follow *f, struct error *err) {
     struct daemon_lost lost = { .since = clock_read_steady() };
     _cleanup_(freep) char *continues =
-        f->task ? xasprintf("%s goes on", f->task) : xstrdup("the tasks go on");
+        f->task ? xasprintf("%s continues", f->task) : xstrdup("the tasks continue");
     for (;;) {
         int r = follow_connect(f, err);
         if (r >= 0 && f->logs_open)

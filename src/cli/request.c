@@ -78,7 +78,7 @@ static int request_send(struct request *req, const char *method, const char *pat
     req->answer = NULL;
     if (req->err.code >= 0)
         error_set(&req->err, status < 0 ? status : -EIO,
-                  "the daemon answered with status %d and no sentence", status);
+                  "the daemon answered with status %d and no message", status);
     return -req->err.code;
 }
 
@@ -157,7 +157,7 @@ int request_run(const struct cmd_call *call) {
 
 void request_warn_standby(const struct request *req) {
     if (client_standby(req->client))
-        cmd_warn("%s; this is what '%s' says", client_standby(req->client),
+        cmd_warn("%s (answer of '%s')", client_standby(req->client),
                  client_address_text(req->client));
 }
 
@@ -218,7 +218,7 @@ int request_add_pair(const struct cmd_call *call, const char *pair, json_t *obje
     if (json_object_get(object, strbuf_text(&key)))
         return cmd_usage_error(call->cmd, "'%.200s' is given twice", strbuf_text(&key));
     if (json_object_set_new(object, strbuf_text(&key), json_text(equals + 1)) < 0)
-        return cmd_usage_error(call->cmd, "a key is no UTF-8");
+        return cmd_usage_error(call->cmd, "a key is not UTF-8");
     return CMD_OK;
 }
 

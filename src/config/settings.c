@@ -168,9 +168,9 @@ FORM(sandbox, is_sandbox_path, "/PATH, ~/PATH or a path in the workspace, withou
 FORM(webhook, is_webhook, "http://…, https://… or unix:/…, without a user name", true);
 FORM(listen, is_listen, "127.0.0.1:PORT or [::1]:PORT", true);
 FORM(http_listen, is_http_listen, "an IP address and a port: 127.0.0.1:7878 or [::1]:7878", true);
-FORM(page_url, is_page_url, "https://HOST or http://HOST, with a port or without, and no path",
-     true);
-FORM(host, is_host, "names of hosts, with a port or without");
+FORM(page_url, is_page_url,
+     "https://HOST or http://HOST, with or without a port, and without a path", true);
+FORM(host, is_host, "host names, with or without a port");
 FORM(host_name, is_host_name, "at most 253 letters, digits, dots, hyphens and underscores");
 FORM(daemon_address, is_daemon_address,
      "unix:/PATH without a comma, https://HOST:PORT or http://127.0.0.1:PORT");
@@ -179,7 +179,7 @@ FORM(collector, is_collector,
      true);
 FORM(secret_file, is_path, "an absolute path", true);
 FORM(store, is_store, "an absolute path, or postgresql://USER@HOST/DATABASE", true);
-FORM(secret_env, is_variable, "the name of a variable", true);
+FORM(secret_env, is_variable, "the name of an environment variable", true);
 FORM(notify, is_notify_event, "words of: done failed limited needs-person group-finished");
 FORM(slurm, slurm_word_is_valid,
      "words KEY=VALUE with partition, account, qos, gres, constraint, cpus or options");
@@ -242,12 +242,12 @@ static const char *const sandboxes[] = { "auto", "none", "bubblewrap", "podman",
 #define PAUSE_ROWS(group, class, factor_, cap_, jitter_) \
     { .key = group ".factor", DECIMAL(1000, 100000), .standard = (factor_), \
       POLICY(retry[class].factor_milli), \
-      .text = "Each further pause is this many times the one before." }, \
+      .text = "Each further pause is longer than the last one by this factor." }, \
     { .key = group ".cap_s", SPAN_S(0), .standard = (cap_), POLICY(retry[class].cap), \
-      .text = "Longest pause; never less than `" group ".delay_s`." }, \
+      .text = "Maximum pause; never less than `" group ".delay_s`." }, \
     { .key = group ".jitter", DECIMAL(0, 1000), .standard = (jitter_), \
       POLICY(retry[class].jitter_milli), \
-      .text = "The pause varies by this part of itself in both directions." }
+      .text = "The pause varies randomly by this fraction in both directions." }
 #define SECRET_ROWS(group, section_) \
     { .key = group ".env_command", .section = (section_), WORDS(NULL), .standard = "", \
       .text = "A command that prints secrets in the same format. It runs at each launch, with the " \
@@ -258,7 +258,7 @@ static const char *const sandboxes[] = { "auto", "none", "bubblewrap", "podman",
 #define HOURS_ROWS(group, section_, whose) \
     { .key = group ".hours", .section = (section_), TEXT(&hours_form), .standard = "", \
       .text = "When tasks of " whose " may start, such as `mon-fri 22:00-07:00; sat,sun`; outside " \
-              "these hours nothing new starts, and what runs goes on. Nothing: always." }, \
+              "these hours nothing starts, but running tasks continue. Not set: always." }, \
     { .key = group ".timezone", .section = (section_), TEXT(&zone_form), .inherits = "timezone", \
       .text = "The time zone of `hours`, such as `Europe/Berlin`." }
 #define SANDBOX_LIST_ROW(group, section_, list, whose) \

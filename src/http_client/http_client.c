@@ -43,9 +43,9 @@ static int parse_unix(const char *text, struct http_url *url, struct error *err)
     const char *colon = strchr(text, ':');
     size_t size = colon ? (size_t)(colon - text) : strlen(text);
     if (text[0] != '/' || size < 2)
-        return refuse_url(err, "has no absolute path of a socket");
+        return refuse_url(err, "has no absolute path to a socket");
     if (colon && colon[1] != '/')
-        return refuse_url(err, "has a path behind the socket that does not begin with '/'");
+        return refuse_url(err, "has a path after the socket that does not begin with '/'");
     url->socket = xstrndup(text, size);
     url->authority = xstrdup("localhost");
     url->path = xstrdup(colon ? colon + 1 : "/");
@@ -56,11 +56,11 @@ static int parse_unix(const char *text, struct http_url *url, struct error *err)
 static int parse_authority(struct http_url *url, struct error *err) {
     const char *text = url->authority;
     if (strchr(text, '@'))
-        return refuse_url(err,
-                          "has a user name in it: everybody who sees the configuration sees it");
+        return refuse_url(
+            err, "contains a user name, which anyone who can read the configuration can see");
     const char *end = text[0] == '[' ? strchr(text, ']') : text + strcspn(text, ":");
     if (!end)
-        return refuse_url(err, "has no ] behind its address");
+        return refuse_url(err, "has no ] after its address");
     size_t skip = text[0] == '[' ? 1 : 0;
     url->host = xstrndup(text + skip, (size_t)(end - text) - skip);
     end += skip;
@@ -71,12 +71,12 @@ static int parse_authority(struct http_url *url, struct error *err) {
         return 0;
     }
     if (*end != ':')
-        return refuse_url(err, "has more behind its host than a port");
+        return refuse_url(err, "has something other than a port after its host");
     int64_t number = 0;
     url->port = xstrdup(end + 1);
     if (url->port[strspn(url->port, "0123456789")] || number_parse_int(url->port, &number, NULL) < 0
         || number < 1 || number > 65535)
-        return refuse_url(err, "has no port from 1 to 65535 behind its colon");
+        return refuse_url(err, "has no port from 1 to 65535 after its colon");
     return 0;
 }
 
@@ -101,9 +101,9 @@ int http_url_parse(const char *text, struct http_url *ret, struct error *err) {
         return refuse_url(err, "is too long");
     for (const char *c = text; *c; c++)
         if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
-            return refuse_url(err, "has a blank or a character outside of ASCII: write it as %XX");
+            return refuse_url(err, "has a blank or a non-ASCII character: write it as %XX");
     if (strchr(text, '#'))
-        return refuse_url(err, "has a '#': what is behind it is never sent");
+        return refuse_url(err, "has a '#': the part after it is never sent");
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         size_t size = strlen(kinds[i].prefix);
         if (strncmp(text, kinds[i].prefix, size) != 0)
@@ -116,7 +116,7 @@ int http_url_parse(const char *text, struct http_url *ret, struct error *err) {
             *ret = url;
         return r;
     }
-    return refuse_url(err, "is of no kind that can be sent to");
+    return refuse_url(err, "has an unsupported scheme");
 }
 
 /* --- proxies ---------------------------------------------------------------------------------- */
@@ -291,11 +291,11 @@ static int fail(const struct http_url *url, const struct http_post *post, int co
         return error_set(err, code, "'%s' did not %s within %" PRId64 " ms", where, what,
                          post->timeout);
     case ECANCELED:
-        return error_set(err, code, "given up, because the daemon ends");
+        return error_set(err, code, "gave up because the daemon is stopping");
     case ECONNRESET:
         return error_set(err, code, "'%s' closed the connection without an answer", where);
     case EPROTO:
-        return error_set(err, code, "'%s' answered something that is no HTTP", where);
+        return error_set(err, code, "'%s' sent a response that is not HTTP", where);
     default:
         return error_set(err, code, "'%s' did not %s: %s", where, what, strerror(-code));
     }

@@ -80,19 +80,19 @@ static int prepare(struct http_tls *tls, int fd, const struct http_tls_peer *pee
                    struct error *err) {
     tls->context = ssl.SSL_CTX_new_(ssl.TLS_client_method_());
     if (!tls->context)
-        return error_set(err, -ENOMEM, "TLS cannot be begun");
+        return error_set(err, -ENOMEM, "cannot start TLS");
     (void)ssl.SSL_CTX_ctrl_(tls->context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
     ssl.SSL_CTX_set_verify_(tls->context, SSL_VERIFY_PEER, NULL);
     if (peer->ca && ssl.SSL_CTX_load_verify_file_(tls->context, peer->ca) != 1) {
         const char *why = ssl.ERR_reason_error_string_(ssl.ERR_peek_last_error_());
         return error_set(err, -EINVAL, "the certificates in '%s' cannot be used: %s", peer->ca,
-                         why ? why : "they are no PEM");
+                         why ? why : "not in PEM format");
     }
     if (!peer->ca)
         (void)ssl.SSL_CTX_set_default_verify_paths_(tls->context);
     tls->connection = ssl.SSL_new_(tls->context);
     if (!tls->connection || ssl.SSL_set_fd_(tls->connection, fd) != 1)
-        return error_set(err, -ENOMEM, "TLS cannot be begun");
+        return error_set(err, -ENOMEM, "cannot start TLS");
     if (ssl.X509_VERIFY_PARAM_set1_ip_asc_(ssl.SSL_get0_param_(tls->connection), peer->host) == 1)
         return 0;
     ssl.ERR_clear_error_();
@@ -100,7 +100,7 @@ static int prepare(struct http_tls *tls, int fd, const struct http_tls_peer *pee
                         (void *)peer->host);
     return ssl.SSL_set1_host_(tls->connection, peer->host) == 1
                ? 0
-               : error_set(err, -EINVAL, "'%s' is no name of a host", peer->host);
+               : error_set(err, -EINVAL, "'%s' is not a host name", peer->host);
 }
 
 static int handshake_error(struct http_tls *tls, const struct http_tls_peer *peer,
@@ -110,9 +110,9 @@ static int handshake_error(struct http_tls *tls, const struct http_tls_peer *pee
     if (result != X509_V_OK)
         return error_set(err, -EACCES,
                          "the certificate of '%s' is not trusted (%s): set '%s' to a file with the "
-                         "one above it",
+                         "certificate of its issuer",
                          peer->address, ssl.X509_verify_cert_error_string_(result), peer->setting);
-    return error_set(err, -EPROTO, "'%s' does not speak TLS as we do: %s", peer->address,
+    return error_set(err, -EPROTO, "TLS handshake with '%s' failed: %s", peer->address,
                      why ? why : "it closed the connection");
 }
 

@@ -133,7 +133,7 @@ int http_wire_start_tls(struct http_wire *wire, const struct http_tls_peer *peer
             r = wait_for(wire, http_tls_waits_for(wire->tls), -1, deadline);
         while (r == -EINTR);
         if (r == -ETIMEDOUT) /* as if nothing listened there */
-            r = error_set(err, -ECONNREFUSED, "'%s' does not begin to speak TLS", peer->address);
+            r = error_set(err, -ECONNREFUSED, "'%s' does not start TLS", peer->address);
         else if (r < 0)
             error_set(err, r, "'%s': %s", peer->address, strerror(-r));
     }

@@ -14,8 +14,8 @@
     "Several agents have done the same task, each on a branch of its own. Their changes are at "   \
     "the end of this message. Compare them, and pick the best one, with one line that says why: "  \
     "run\n\nsluice pick \"$SLUICE_TASK\" CANDIDATE --reason TEXT\n\nor use the tool "              \
-    "pick_candidate. Change no file: what you write here is not used. Then end your turn.\n\n"     \
-    "The task was:\n\n"
+    "pick_candidate. Do not change any files: changes made here are not used. Then end your "      \
+    "turn.\n\nThe task was:\n\n"
 
 static bool is_best_of(const struct submission *s) {
     return s->best_of != SUBMISSION_NOT_GIVEN;
@@ -28,27 +28,27 @@ static bool has_chooser(const struct submission *s) {
 int candidates_check(const struct submission *s, struct error *err) {
     if (!is_best_of(s))
         return s->agents || s->chooser
-                   ? error_set(err, -EINVAL, "'%s' is for a task with 'best_of'",
+                   ? error_set(err, -EINVAL, "'%s' can only be used with 'best_of'",
                                s->agents ? "agents" : "chooser")
                    : 0;
     const struct {
         bool is_given;
         const char *member, *why;
     } others[] = {
-        { s->argv && s->agents, "agents", "a command is not given to agents: leave it out" },
+        { s->argv && s->agents, "agents", "a command does not use agents: leave it out" },
         { s->argv && has_chooser(s), "chooser",
           "a command has no prompt to compare results with: "
           "a person picks" },
-        { s->spawn, "spawn", "only one candidate is picked, and all would write it" },
-        { s->state, "state", "its candidates have not run" },
+        { s->spawn, "spawn", "only one candidate is picked, but all of them would write it" },
+        { s->state, "state", "its candidates have not run yet" },
         { s->workspace, "workspace", "each candidate has a worktree of its own" },
         { s->merge && strcmp(s->merge, "mr") == 0, "merge",
-          "the pick is merged (direct), or stays on its branch (local, none)" },
+          "only direct (merge the pick), local and none (leave it on its branch) are possible" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(others); i++)
         if (others[i].is_given)
-            return error_set(err, -EINVAL, "'%s' does not go with 'best_of': %s", others[i].member,
-                             others[i].why);
+            return error_set(err, -EINVAL, "'%s' cannot be used with 'best_of': %s",
+                             others[i].member, others[i].why);
     return 0;
 }
 

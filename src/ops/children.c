@@ -176,7 +176,7 @@ static int limit_span(json_t *task, const char *member, time_ms of_agent, time_m
     }
     if (json_number_value(given) * 1000.0 <= (double)most)
         return 0;
-    return error_set(err, -EACCES, "'%s': a child may have %g s at most, as its %s has", member,
+    return error_set(err, -EACCES, "'%s': the maximum for a child is %g s, that of its %s", member,
                      (double)most / 1000.0, most < of_agent ? "parent" : "agent");
 }
 
@@ -311,8 +311,8 @@ static int check_token_child(struct op_call *call, const struct token_parent *pa
                        parent->project);
     if (!*parent->folder && !parent->in_workspace)
         return op_fail(call, -EACCES,
-                       "'cwd': the folder of run '%s' cannot be known: its lock file was changed, "
-                       "so it adds no children",
+                       "'cwd': the folder of run '%s' is unknown because its lock file was "
+                       "changed; it cannot add children",
                        call->caller);
     if (cwd && (!*parent->folder || !is_inside(parent->folder, cwd)))
         return op_fail(call, -EACCES, "'cwd': '%s' is not in the folder of run '%s'",
@@ -323,7 +323,7 @@ static int check_token_child(struct op_call *call, const struct token_parent *pa
     if (r == 0)
         r = child_check_agent(call->engine, parent->p.agent, task, &call->err);
     if (r == 0 && until && strcmp(until, "exit") != 0 && strcmp(until, "done") != 0)
-        r = op_fail(call, -EACCES, "'until': children of a run end by themselves: exit or done");
+        r = op_fail(call, -EACCES, "'until': children of a run must use exit or done");
     return r;
 }
 
@@ -336,7 +336,7 @@ static int complete_tasks(struct op_call *call, const struct token_parent *paren
     size_t index;
     bool changed;
     if (op_flag(call, "force"))
-        return op_fail(call, -EACCES, "'force': a run does not override what guards others");
+        return op_fail(call, -EACCES, "'force': a run cannot override guards");
     json_object_del(call->params, OP_BODY); /* store the completed form */
     json_array_foreach(tasks, index, task) {
         call->index = (int64_t)index;
@@ -388,7 +388,7 @@ static int check_count(struct op_call *call, task_id top, size_t added) {
     if ((int64_t)added <= left)
         return 0;
     return op_fail(call, -EACCES,
-                   "runs may add %" PRId64 " tasks below '%s' in all, and %" PRId64
+                   "runs may add %" PRId64 " tasks below '%s' in total, and %" PRId64
                    " are left (capability.children)",
                    most, op_id(call, top), left > 0 ? left : 0);
 }
@@ -400,7 +400,7 @@ static int check_entry(struct op_call *call, const struct batch *batch,
     const struct submission *above;
     for (size_t up = 0; (above = batch_entry_of(batch, entry->spec.parent)); up++, level++) {
         if (up == batch->count)
-            return op_fail(call, -ELOOP, "'parent': tasks would be below each other");
+            return op_fail(call, -ELOOP, "'parent': tasks would be ancestors of each other");
         entry = above;
     }
     if (entry->spec.parent != call->run.task)
@@ -409,7 +409,7 @@ static int check_entry(struct op_call *call, const struct batch *batch,
     if (level + 1 > most)
         return op_fail(
             call, -EACCES,
-            "it would be %u levels below the task that a person has added; maximum is %" PRId64
+            "it would be %u levels below the task that a person added; maximum is %" PRId64
             " (capability.depth)",
             level + 1, most);
     return 0;
@@ -421,10 +421,11 @@ static int check_alive(struct op_call *call) {
     uint32_t attempt;
     struct task_spec spec;
     if (engine_find_token(call->engine, call->run.token, &attempt) != call->run.task)
-        return op_fail(call, -EACCES, "run '%s' has ended, and its rights with it", call->caller);
+        return op_fail(call, -EACCES, "run '%s' has ended, so its token is no longer valid",
+                       call->caller);
     for (task_id at = call->run.task; core_task_spec(core, at, &spec); at = spec.parent)
         if (spec.stop != STOP_NONE || spec.state == TASK_CANCELED || spec.state == TASK_INVALIDATED)
-            return op_fail(call, -EACCES, "task '%s' is canceled: nothing more is added below it",
+            return op_fail(call, -EACCES, "task '%s' is canceled: it accepts no more children",
                            op_id(call, at));
     return 0;
 }
@@ -470,23 +471,22 @@ static int check_budgets(struct op_call *call, struct batch *batch, struct engin
         if (limits_usd && usual != UNLIMITED)
             s->usd = given_or(s->usd, usual);
         if (limits_usd && s->usd == SUBMISSION_NOT_GIVEN)
-            return op_fail(call, -EACCES,
-                           "'usd': say what the child may cost: '%s' has a budget of money",
+            return op_fail(call, -EACCES, "'usd' is required: '%s' has a budget in dollars",
                            op_id(call, call->run.task));
         sum.tokens += given_or(s->tokens, 0);
         sum.usd += given_or(s->usd, 0);
     }
     if (limits_tokens && sum.tokens > left.tokens)
         return op_fail(call, -EACCES,
-                       "'tokens': %" PRId64 " are asked for, and '%s' has %" PRId64 " left",
-                       sum.tokens, op_id(call, call->run.task), left.tokens);
+                       "'tokens': %" PRId64 " requested, but '%s' has %" PRId64 " left", sum.tokens,
+                       op_id(call, call->run.task), left.tokens);
     if (!limits_usd || sum.usd <= left.usd)
         return 0;
     _cleanup_(strbuf_finish) struct strbuf wanted = STRBUF_INIT, rest = STRBUF_INIT;
     money_put(&wanted, sum.usd);
     money_put(&rest, left.usd);
-    return op_fail(call, -EACCES, "'usd': %s are asked for, and '%s' has %s left",
-                   strbuf_text(&wanted), op_id(call, call->run.task), strbuf_text(&rest));
+    return op_fail(call, -EACCES, "'usd': %s requested, but '%s' has %s left", strbuf_text(&wanted),
+                   op_id(call, call->run.task), strbuf_text(&rest));
 }
 
 int children_admit(struct op_call *call, struct batch *batch) {
@@ -550,10 +550,9 @@ static int check_imported(struct op_call *call, const struct token_parent *impor
     const char *project = text_of(task, "project"), *until = text_of(task, "until");
     if (!is_given(task, "external_id"))
         return op_fail(call, -EACCES,
-                       "'external_id' is missing: a request adds children or imports, not both");
+                       "'external_id' is missing: one request cannot both add children and import");
     if (is_given(task, "cwd"))
-        return op_fail(call, -EACCES,
-                       "'cwd': what a run imports works in the folder of its project");
+        return op_fail(call, -EACCES, "'cwd': imported tasks work in the folder of their project");
     if (!project && !json_object_get(importer->p.defaults, "project"))
         return op_fail(call, -EACCES,
                        "'project' is missing: name one of the projects that '%s' may import into "
@@ -567,7 +566,7 @@ static int check_imported(struct op_call *call, const struct token_parent *impor
     if (r == 0)
         r = child_check_agent(call->engine, importer->p.agent, task, &call->err);
     if (r == 0 && until && strcmp(until, "exit") != 0 && strcmp(until, "done") != 0)
-        r = op_fail(call, -EACCES, "'until': what a run imports ends by itself: exit or done");
+        r = op_fail(call, -EACCES, "'until': imported tasks must use exit or done");
     return r;
 }
 
@@ -591,7 +590,7 @@ int import_complete(struct op_call *call) {
     _cleanup_(token_parent_finish) struct token_parent importer;
     find_importer(call, &importer);
     if (op_text(call, "group"))
-        return op_fail(call, -EACCES, "'group': what a run imports is in no group");
+        return op_fail(call, -EACCES, "'group': imported tasks cannot be in a group");
     return complete_tasks(call, &importer, check_imported);
 }
 
@@ -664,8 +663,9 @@ static int read_spawn_file(const struct engine_spawn *order, struct strbuf *out,
                                        out, err);
     if (r == -ENOENT || r == -EFBIG)
         return error_set(err, -EINVAL, "the spawn file '%s' %s", utf8_quote(order->shown).text,
-                         r == -EFBIG ? "is larger than 1 MB"
-                                     : "was not written: put the list of tasks there, [] for none");
+                         r == -EFBIG
+                             ? "is larger than 1 MB"
+                             : "was not written: write a list of tasks to it, or [] for none");
     return r < 0 ? error_prefix(err, "the spawn file") : 0;
 }
 
@@ -740,7 +740,8 @@ static int check_limits(const struct spawning *s, struct error *err) {
                          "%s: '%s' is %u levels deep; maximum is %" PRId64 " (spawn.depth)",
                          s->order->shown, s->p.id, view.depth, depth);
     if (engine_is_full(s->engine))
-        return error_set(err, -ENOSPC, "the disk is nearly full: no new tasks until there is room");
+        return error_set(err, -ENOSPC,
+                         "the disk is nearly full: no new tasks are accepted until space is freed");
     return 0;
 }
 

@@ -72,18 +72,19 @@ static bool may_follow_up(const struct op_call *call, const struct task_action *
 static const char *advice(const struct op_call *call, const struct task_action *a,
                           const struct task_view *t) {
     if (a->fact == FACT_AGAIN && op_text(call, "message"))
-        return waits_for_verdict(t) ? "it waits for a verdict: reject it with the message as reason"
+        return waits_for_verdict(t)
+                   ? "it waits for review: reject it with the message as the reason"
                : t->state == TASK_INVALIDATED
                    ? "it was invalidated: add a new task"
-                   : "only what is done, has failed or was canceled can be continued with a "
-                     "message; 'sluice edit' changes the prompt of what waits";
+                   : "only a task that is done, failed or canceled can be continued with a "
+                     "message; use 'sluice edit' to change the prompt of a waiting task";
     if (t->state != TASK_HELD || !(a->from >> 16))
         return a->otherwise;
     if (is_taken(t))
-        return "it is taken over: release it to let its agent go on, or approve it";
-    return waits_for_verdict(t)    ? "it waits for a verdict: approve or reject it"
-           : a->fact == FACT_RETRY ? "release it to go on"
-                                   : "it does not wait for a verdict; release it to go on";
+        return "it is taken over: release it to let its agent continue, or approve it";
+    return waits_for_verdict(t)    ? "it waits for review: approve or reject it"
+           : a->fact == FACT_RETRY ? "release it to continue"
+                                   : "it does not wait for a verdict; release it to continue";
 }
 
 /* --- candidates ------------------------------------------------------------------------------- */
@@ -130,7 +131,8 @@ static int check_given_back(struct op_call *call, const struct task_view *t) {
     const struct engine_taken *taken = engine_taken(call->engine, t->id);
     const char *message = op_text(call, "message"), *id = op_id(call, t->id);
     if (!is_taken(t) || !taken)
-        return op_fail(call, -EINVAL, "'message' is for tasks that are taken over, and '%s' is not",
+        return op_fail(call, -EINVAL,
+                       "'message' can only be used with tasks that are taken over, and '%s' is not",
                        id);
     if (!taken->has_prompt)
         return op_fail(call, -EINVAL,
@@ -145,7 +147,7 @@ static int check_action(struct op_call *call, const struct task_action *a, struc
     struct task_view t;
     task_id task = s->tasks[i];
     if (!core_task(engine_core(call->engine), task, &t)) /* after a query or a merge */
-        return op_fail(call, -ENOENT, "task '%s' was deleted meanwhile", op_id(call, task));
+        return op_fail(call, -ENOENT, "task '%s' has been deleted", op_id(call, task));
     if (is_for_candidates(a, &t)) {
         s->already[i] = false;
         return 0;
@@ -171,11 +173,10 @@ static int check_action(struct op_call *call, const struct task_action *a, struc
          * here. */
         char id[ENGINE_ID_MAX];
         engine_task_id(call->engine, task, id);
-        return op_fail(
-            call, -EBUSY,
-            "run '%s.%u' lives, from after the backup that was restored: wait for its end, "
-            "then say it again",
-            id, living);
+        return op_fail(call, -EBUSY,
+                       "run '%s.%u', started after the restored backup was made, is still live: "
+                       "wait for its end, then try again",
+                       id, living);
     }
     if (a->fact == FACT_RETRY && op_json(call, "allow"))
         return engine_check_allow(call->engine, task, &call->err);
@@ -313,7 +314,7 @@ static int check_message(struct op_call *call) {
     const char *message = op_text(call, "message"), *id = op_id(call, s->tasks[0]);
     struct task_view t;
     if (!core_task(engine_core(call->engine), s->tasks[0], &t))
-        return op_fail(call, -ENOENT, "task '%s' was deleted meanwhile", id);
+        return op_fail(call, -ENOENT, "task '%s' has been deleted", id);
     if (json_is_true(steps) || json_array_size(steps) > 0)
         return op_fail(call, -EINVAL,
                        "task '%s' runs nothing itself: continue one of its steps with a message",
@@ -338,7 +339,8 @@ static int query_session(struct op_call *call) {
 static int query_followed(struct op_call *call) {
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
     if (s->count != 1)
-        return op_fail(call, -EINVAL, "'message' is for one task, and there are %zu", s->count);
+        return op_fail(call, -EINVAL, "'message' can only be used with one task, got %zu",
+                       s->count);
     int r = check_action(call, action_of(call), s, 0);
     if (r < 0)
         return r;
@@ -538,9 +540,9 @@ static int run(struct op_call *call) {
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
     int64_t until = op_number(call, "until", 0);
     if (op_json(call, "allow") && call->access.remote && call->access.scope < ACCESS_ADMIN)
-        return op_fail(call, -EACCES, "'allow' is for the owner: it needs the scope 'admin'");
+        return op_fail(call, -EACCES, "'allow' needs the scope 'admin'");
     if (until != 0 && until <= engine_now(call->engine))
-        return op_fail(call, -EINVAL, "'until' has passed: it is in ms since the epoch");
+        return op_fail(call, -EINVAL, "'until' is in the past (it is in ms since the epoch)");
     int r = op_tasks(call, "tasks", &s->tasks, &s->count);
     if (r < 0)
         return r;
@@ -556,7 +558,7 @@ static int run(struct op_call *call) {
     if (s->queried_count == 0)
         return act(call);
     if (s->queried_count > STORE_ANSWER_MAX)
-        return op_fail(call, -E2BIG, "more than %u such tasks at once", STORE_ANSWER_MAX);
+        return op_fail(call, -E2BIG, "more than %u tasks in one request", STORE_ANSWER_MAX);
     s->contexts = arena_alloc(op_arena(call), s->count * sizeof(json_t *));
     return query_contexts(call);
 }
@@ -565,13 +567,13 @@ static int run(struct op_call *call) {
 #define TASKS_AND(...) (PARAMS(OP_PARAM_TASKS, __VA_ARGS__))
 #define TASKS_ONLY     (PARAMS(OP_PARAM_TASKS))
 #define VERDICT_PARAMS                                                                             \
-    TASKS_AND(                                                                                     \
-        PARAM(TEXT, BODY, "reason", .min = 1, .max = FOLLOW_UP_MAX, .lines = true,                 \
-              .text = "why; what is rejected finds it in the feedback of its next iteration"))
+    TASKS_AND(PARAM(                                                                               \
+        TEXT, BODY, "reason", .min = 1, .max = FOLLOW_UP_MAX, .lines = true,                       \
+        .text = "the reason; the next iteration of a rejected task finds it in its feedback"))
 
 #define OWN_AGENT_PARAM                                                                            \
     PARAM(BOOLEAN, BODY, "own_agent",                                                              \
-          .text = "a task that was escalated begins with its own agent and model again")
+          .text = "start an escalated task with its own agent and model again")
 
 #define ACTION_OF(verb, params_, summary_, text_, reach_)                                          \
     const struct op op_task_##verb = {                                                             \
@@ -590,55 +592,56 @@ static int run(struct op_call *call) {
 ACTION(
     again,
     TASKS_AND(PARAM(TEXT, BODY, "message", .min = 1, .max = FOLLOW_UP_MAX, .lines = true,
-                    .text = "continues one finished task in the session of its last run, with "
-                            "this as the prompt"),
+                    .text = "continue one finished task in the session of its last run, with this "
+                            "as the prompt"),
               OWN_AGENT_PARAM),
-    "do finished tasks once more",
-    "A new iteration: what came from the last one is invalidated. With `message` a task that has "
-    "failed or was canceled can be continued, too, as by `task.retry`. An agent without sessions, "
-    "or one that has lost its session, gets the prompt of the task and the message. A command is "
-    "refused. The event is `task.followed_up`, with the message and who wrote it.");
+    "run finished tasks again",
+    "Starts a new iteration; children of the last iteration are invalidated. With `message`, a "
+    "task that failed or was canceled can be continued too, as with `task.retry`. An agent without "
+    "sessions, or one that has lost its session, gets the prompt of the task and the message. A "
+    "command is refused. The event is `task.followed_up`, with the message and its author.");
 #define APPROVED                                                                                   \
-    "The event is `task.approved`, with who did it and why. With `merge: direct` the branch of "   \
+    "The event is `task.approved`, with the user and the reason. With `merge: direct` the branch " \
+    "of "                                                                                          \
     "the task is merged first, and the answer waits for that; if it cannot be merged, this is "    \
     "409 with the reason, and the task still waits."
-ACTION(approve, VERDICT_PARAMS, "approve what waits for review", APPROVED);
+ACTION(approve, VERDICT_PARAMS, "approve tasks that wait for review", APPROVED);
 ACTION_OF(cancel,
           TASKS_AND(PARAM(BOOLEAN, BODY, "now",
-                          .text = "kill a run at once instead of asking it to stop first")),
+                          .text = "kill runs immediately instead of asking them to stop first")),
           "cancel tasks",
-          "A task that runs is told to stop and is canceled when it has ended; a success that "
-          "comes first wins. What its runs have added below it (`parent_gate: none`) is canceled "
-          "with it. One whose run is on a host that is unreachable (`host.list`) has a `note` that "
-          "says when it will be stopped.",
+          "A running task is asked to stop and is canceled when its run has ended; if the run "
+          "succeeds first, the task is done. Children that its runs have added (`parent_gate: "
+          "none`) are canceled with it. If its run is on an unreachable host (`host.list`), a "
+          "`note` says when it will be stopped.",
           DESCENDANTS);
-ACTION(clear, TASKS_ONLY, "make drafts of waiting tasks",
-       "Their counters begin again, and so does their escalation.");
-ACTION(close, VERDICT_PARAMS, "close what is finished from outside", APPROVED);
+ACTION(clear, TASKS_ONLY, "turn waiting tasks into drafts",
+       "Their counters and their escalation are reset.");
+ACTION(close, VERDICT_PARAMS, "close tasks that are finished externally", APPROVED);
 ACTION(delete, TASKS_ONLY, "delete drafts and finished tasks",
-       "Their children fail as orphans, and so does what waits for one that was not done.");
+       "Their children fail as orphans, and so do tasks that wait for one that was not done.");
 ACTION(hold,
-       TASKS_AND(
-           PARAM(NUMBER, BODY, "until", .spelled = MEMBER_MOMENT,
-                 .text = "when it goes on by itself, in ms since the epoch; never when not given",
-                 .max = INT64_C(253402300799999))),
-       "hold tasks that wait", NULL);
+       TASKS_AND(PARAM(
+           NUMBER, BODY, "until", .spelled = MEMBER_MOMENT,
+           .text = "when it continues automatically, in ms since the epoch; if not given, never",
+           .max = INT64_C(253402300799999))),
+       "hold waiting tasks", NULL);
+ACTION(reject, VERDICT_PARAMS, "reject tasks that wait for review",
+       "They run again, as a new iteration. The event is `task.rejected`, with the user and the "
+       "reason.");
 ACTION(
-    reject, VERDICT_PARAMS, "reject what waits for review",
-    "It is done again, as a new iteration. The event is `task.rejected`, with who did it and why.");
-ACTION(release,
-       TASKS_AND(PARAM(TEXT, BODY, "message", .min = 1, .max = FOLLOW_UP_MAX, .lines = true,
-                       .text = "for tasks that are taken over: what the agent is told, in the same "
-                               "session")),
-       "let held tasks go on",
-       "One that a person has taken over (`task.take`) continues unattended in the same session.");
-ACTION(
-    retry,
-    TASKS_AND(PARAM(LIST, BODY, "allow", .min = 1, .max = 50,
-                    .text = "rules of what the agent may do from now on, in this task alone: "
-                            "\"Bash(git commit:*)\""),
-              OWN_AGENT_PARAM),
-    "queue failed, denied or canceled tasks again",
-    "Their counters begin again. One that waits for its next attempt gets it now. `allow` is for a "
-    "task that is held because its agent was not permitted to do something (`denied`): its next "
-    "attempt goes on in the same session, with these rules. It needs the scope `admin`.");
+    release,
+    TASKS_AND(PARAM(
+        TEXT, BODY, "message", .min = 1, .max = FOLLOW_UP_MAX, .lines = true,
+        .text = "for tasks that are taken over: a message to the agent, in the same session")),
+    "release held tasks",
+    "A task that a person has taken over (`task.take`) continues unattended in the same session.");
+ACTION(retry,
+       TASKS_AND(PARAM(LIST, BODY, "allow", .min = 1, .max = 50,
+                       .text = "permission rules for the agent from now on, for this task only: "
+                               "\"Bash(git commit:*)\""),
+                 OWN_AGENT_PARAM),
+       "queue failed, denied or canceled tasks again",
+       "Their counters are reset. A task that waits for its next attempt starts it now. `allow` is "
+       "for a task that is held because its agent was denied a permission (`denied`): its next "
+       "attempt continues in the same session, with these rules. It needs the scope `admin`.");

@@ -17,20 +17,20 @@ static const char *unnamed_at(const struct engine *engine, size_t index) {
 /* clang-format off */
 #define AGENT(X) \
     X(json_put_string, "name", T_TEXT, "its name", "claude", name) \
-    X(json_put_bool, "named", T_BOOL, "it is configured, or a task has named it", NULL, index < named) \
+    X(json_put_bool, "named", T_BOOL, "it is configured, or a task names it", NULL, index < named) \
     X(print_words, "command", T_TEXT | T_LIST, "its command, if it has one of its own", "claude", command, commands) \
-    X(json_put_string, "program", T_TEXT | T_NULL, "what a run would start", "claude", program.length > 0 ? strbuf_text(&program) : NULL) \
-    X(json_put_string, "found", T_TEXT | T_NULL, "where that is in the PATH of runs", "/usr/bin/claude", found.length > 0 ? strbuf_text(&found) : NULL) \
+    X(json_put_string, "program", T_TEXT | T_NULL, "the program that a run starts", "claude", program.length > 0 ? strbuf_text(&program) : NULL) \
+    X(json_put_string, "found", T_TEXT | T_NULL, "its path in the PATH of runs", "/usr/bin/claude", found.length > 0 ? strbuf_text(&found) : NULL) \
     X(print_words, "failover", T_TEXT | T_LIST, "agents that take over while it is closed", "codex", failover, failovers) \
     X(print_words, "escalate", T_TEXT | T_LIST, "steps of its tasks when results are not accepted", "claude:opus", escalate, escalations) \
     X(json_put_string, "model", T_TEXT | T_NULL, "its model, if it is set", "sonnet", *model ? model : NULL) \
     X(json_put_string, "adapter", T_TEXT | T_NULL, "how its output is read", "claude", config_text(config, "agents.A.adapter", name)) \
-    X(json_put_bool, "roster", T_BOOL, "it is a worker, which takes tasks that name no agent", NULL, config_number(config, "agents.A.roster", name) != 0) \
-    X(print_amount, "slots", T_INT | T_NULL, "most runs at once; null: no limit", NULL, config_number(config, "agents.A.slots", name)) \
+    X(json_put_bool, "roster", T_BOOL, "it is a worker: it takes tasks that name no agent", NULL, config_number(config, "agents.A.roster", name) != 0) \
+    X(print_amount, "slots", T_INT | T_NULL, "maximum number of runs at once; null: no limit", NULL, config_number(config, "agents.A.slots", name)) \
     X(json_put_int, "used", T_INT, "live runs", NULL, used) \
     X(json_put_string, "limiter", T_TEXT | T_NULL, "the provider account it uses", "anthropic", *limiter ? limiter : NULL) \
     X(print_hours, "hours", T_OBJECT | T_NULL, "its opening hours; null: none", &shape_hours, call->engine, LEASE_AGENT, name) \
-    X(print_time, "closed_until", T_TIME | T_NULL, "several launches in a row failed: nothing is given to it before", NULL, agent.closed_until > engine_now(call->engine) ? agent.closed_until : 0)
+    X(print_time, "closed_until", T_TIME | T_NULL, "several launches in a row failed: it gets no tasks before this time", NULL, agent.closed_until > engine_now(call->engine) ? agent.closed_until : 0)
 static const struct shape agent_shape = { "Agent", "an agent", .members = SHAPE_ALL(AGENT) };
 /* clang-format on */
 
@@ -68,7 +68,7 @@ static int run_agent_list(struct op_call *call) {
 
 const struct op op_agent_list = {
     OP("agent.list", "GET", "/v1/agents", "list the agents"),
-    .text = "Those that are configured or that a task has named, then those that need no "
+    .text = "Agents that are configured or that a task names come first, then those that need no "
             "configuration.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&agent_shape)),
@@ -96,8 +96,8 @@ static int run_agent_clear(struct op_call *call) {
 const struct op op_agent_clear = {
     OP("agent.clear", "POST", "/v1/agents/{name}/clear",
        "open an agent that was closed after launch failures"),
-    .text = "Its tasks may start at once, and its launch failures count from 0. For an account "
-            "that is closed (login, bill, limit), see `limiter.clear`.",
+    .text = "Its tasks may start immediately, and its count of launch failures is reset. For a "
+            "closed account (login, billing, limit), see `limiter.clear`.",
     .params = PARAMS(OP_PARAM_NAME("the agent")),
     .answers = ANSWERS({ "name", T_TEXT, "the agent", "claude" },
                        { "state", T_TEXT, "`open`", "open" }, SHAPE_ALREADY),
@@ -148,8 +148,9 @@ const struct op op_limiter_show = {
 };
 
 const struct op op_limiter_clear = {
-    OP("limiter.clear", "POST", "/v1/limiters/{name}/clear", "open a provider account again"),
-    .text = "Also one of which only the reserve is left, until an agent reports its use again.",
+    OP("limiter.clear", "POST", "/v1/limiters/{name}/clear", "reopen a provider account"),
+    .text = "This also opens an account of which only the reserve is left, until an agent reports "
+            "its usage again.",
     .params = PARAMS(OP_PARAM_NAME("the account")),
     .answers = ANSWERS({ "name", T_TEXT, "the account", "anthropic" },
                        { "state", T_TEXT, "`open`", "open" }, SHAPE_ALREADY),

@@ -28,27 +28,27 @@ struct attending {
 
 /* clang-format off */
 #define RAISE(X) \
-    X(print_count, "tokens", T_INT | T_NULL, "of all its runs; null: this limit was not reached", NULL, twice(b.limit.tokens, b.used.tokens)) \
+    X(print_count, "tokens", T_INT | T_NULL, "for all its runs; null: this limit was not reached", NULL, twice(b.limit.tokens, b.used.tokens)) \
     X(print_usd, "usd", T_USD | T_NULL, "the same in dollars", NULL, twice(b.limit.usd, b.used.usd)) \
     X(print_count, "run_tokens", T_INT | T_NULL, "of one run", NULL, b.is_over ? twice(b.run_limit.tokens, b.last.tokens) : -1) \
     X(print_usd, "run_usd", T_USD | T_NULL, "the same in dollars", NULL, b.is_over ? twice(b.run_limit.usd, b.last.usd) : -1) \
-    X(json_put_string, "setting", T_TEXT | T_NULL, "of a project, or of all: the setting that `config.set` changes", "projects.web.budget", name.length ? strbuf_text(&name) : NULL) \
+    X(json_put_string, "setting", T_TEXT | T_NULL, "for a project, or for all projects: the setting that `config.set` changes", "projects.web.budget", name.length ? strbuf_text(&name) : NULL) \
     X(print_value, "value", T_NUMBER | T_NULL, "its new value", NULL, value, is_money)
-static const struct shape raise_shape = { "RaisedBudget", "a budget with which it goes on: twice what it has, or has used, as parameters of `task.budget`", .members = SHAPE_ALL(RAISE) };
+static const struct shape raise_shape = { "RaisedBudget", "a budget with which it can continue: twice what it has, or has used, as parameters of `task.budget`", .members = SHAPE_ALL(RAISE) };
 
 #define ATTENTION(X) \
-    X(json_put_string, "key", T_TEXT, "names the item as long as it is there", "review:web-17", strbuf_text(&key)) \
+    X(json_put_string, "key", T_TEXT, "identifies the item while it exists", "review:web-17", strbuf_text(&key)) \
     X(json_put_string, "kind", T_WORD, "why it needs a person", &words_attention, attention_kind_name(item->kind)) \
-    X(json_put_string, "name", T_TEXT | T_NULL, "the account, agent, project or the like that it is about, if it is not a task", "anthropic", name) \
-    X(json_put_string, "text", T_TEXT | T_NULL, "why it is here: of a failure its last error, of a review the final message", "no such table: runs", s->texts[i]) \
+    X(json_put_string, "name", T_TEXT | T_NULL, "the account, agent, project or other subject, if it is not a task", "anthropic", name) \
+    X(json_put_string, "text", T_TEXT | T_NULL, "the reason: for a failure its last error, for a review the final message", "no such table: runs", s->texts[i]) \
     X(print_time, "since", T_TIME | T_NULL, "since when", NULL, item->alert ? item->alert->since : changed_at) \
-    X(json_put_int, "blocks", T_INT, "how many tasks wait for it; up to 1,000 are counted", NULL, blocks)
-static const struct shape attention_shape = { "Attention", "something that waits for a person", .members = SHAPE_ROWS(
+    X(json_put_int, "blocks", T_INT, "number of tasks that wait for it; at most 1,000 are counted", NULL, blocks)
+static const struct shape attention_shape = { "Attention", "an item that waits for a person", .members = SHAPE_ROWS(
     ATTENTION(SHAPE_ROW)
     { "task", T_OBJECT | T_NULL, "its task", &shape_task },
-    { "question", T_OBJECT | T_NULL, "what it asks", &shape_question },
-    { "best_of", T_OBJECT | T_NULL, "of one that waits for a pick: its candidates", &shape_best_of },
-    { "raise", T_OBJECT | T_NULL, "of one that has used up its budget", &raise_shape }) };
+    { "question", T_OBJECT | T_NULL, "its question", &shape_question },
+    { "best_of", T_OBJECT | T_NULL, "for a task that waits for a pick: its candidates", &shape_best_of },
+    { "raise", T_OBJECT | T_NULL, "for a task that has used up its budget", &raise_shape }) };
 /* clang-format on */
 
 /* --- texts ----------------------------------------------------------------------------------- */
@@ -256,17 +256,17 @@ static int run_list(struct op_call *call) {
 }
 
 const struct op op_attention_list = {
-    OP("attention.list", "GET", "/v1/attention", "list what waits for a person"),
-    .text = "Worst first: what stops everything, then accounts, agents and budgets, questions, "
-            "denied permissions, failures that others wait for, picks, reviews, tasks without "
-            "budget, tasks that could not be launched, tasks to close, other failures (newest "
-            "first), other alerts. Held tasks that continue by themselves are not in it, nor are "
-            "those that a person holds or has taken over.",
+    OP("attention.list", "GET", "/v1/attention", "list everything that waits for a person"),
+    .text = "Most urgent first: what stops everything, then accounts, agents and budgets, "
+            "questions, denied permissions, failures that block other tasks, picks, reviews, tasks "
+            "without budget, tasks that could not be launched, tasks to close, other failures "
+            "(newest first), other alerts. Held tasks that continue automatically are not "
+            "included, nor are those that a person holds or has taken over.",
     .params = PARAMS(PARAM(NUMBER, QUERY, "limit", .min = 1, .max = 200,
-                           .text = "at most this many items; 50 when not given")),
-    .answers = ANSWERS({ "total", T_INT, "how many there are" },
-                       { "counts", T_INT | T_MAP, "how many of each kind", &words_attention },
-                       { "items", T_OBJECT | T_LIST, "the worst of them", &attention_shape }),
+                           .text = "maximum number of items; default 50")),
+    .answers = ANSWERS({ "total", T_INT, "total number of items" },
+                       { "counts", T_INT | T_MAP, "number of items by kind", &words_attention },
+                       { "items", T_OBJECT | T_LIST, "the highest severity", &attention_shape }),
     OP_READS(READ, NONE, run_list),
 };
 
@@ -282,7 +282,7 @@ static int run_dismiss(struct op_call *call) {
         call->index = (int64_t)i;
         if (!core_task(engine_core(call->engine), tasks[i], &view)
             || !task_state_is_failure(view.state))
-            return op_fail(call, -EBUSY, "task '%s' is %s: only failures are dismissed",
+            return op_fail(call, -EBUSY, "task '%s' is %s: only failed tasks can be dismissed",
                            op_id(call, tasks[i]), task_state_name(view.state));
     }
     call->index = -1;
@@ -295,13 +295,11 @@ static int run_dismiss(struct op_call *call) {
 
 const struct op op_attention_dismiss = {
     OP("attention.dismiss", "POST", "/v1/attention/dismiss", "dismiss failures"),
-    .text =
-        "They stay failed, and are not listed any more as waiting for a person, until they have "
-        "run and failed again. All are dismissed, or none.",
-    .params =
-        PARAMS(OP_PARAM_TASKS, PARAM(BOOLEAN, BODY, "dismissed",
-                                     .text = "false: they are listed again; true when not given")),
-    .answers = ANSWERS({ "changed", T_INT, "how many of them were not so before" },
+    .text = "They stay failed, but are no longer listed as waiting for a person until they have "
+            "run and failed again. All are dismissed, or none.",
+    .params = PARAMS(OP_PARAM_TASKS, PARAM(BOOLEAN, BODY, "dismissed",
+                                           .text = "false: list them again; default true")),
+    .answers = ANSWERS({ "changed", T_INT, "number of tasks that changed" },
                        { "dismissed", T_BOOL, "whether they are dismissed now" }),
     OP_WRITES(SUBMIT, NONE, run_dismiss),
 };

@@ -24,30 +24,30 @@ struct comparing {
     X(json_put_string, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, t.agent)) \
     X(json_put_string, "state", T_WORD, "its state", &words_state, task_state_name(t.state)) \
     X(json_put_string, "hold", T_WORD | T_NULL, "why it is held", &words_hold, t.state == TASK_HELD ? hold_name(t.hold) : NULL) \
-    X(json_put_int, "attempt", T_INT, "how many runs it has had", NULL, t.attempt) \
+    X(json_put_int, "attempt", T_INT, "number of its runs", NULL, t.attempt) \
     X(json_put_int, "tokens", T_INT, "tokens that its runs have used", NULL, spent.tokens) \
-    X(print_usd, "usd", T_NUMBER | T_NULL, "what its runs have cost; null: its agent does not report it", NULL, spent.usd) \
+    X(print_usd, "usd", T_NUMBER | T_NULL, "cost of its runs; null: its agent does not report it", NULL, spent.usd) \
     X(json_put_string, "branch", T_TEXT | T_NULL, "its branch; null: it has not run", "sluice/web-18", t.attempt > 0 ? strbuf_text(&branch) : NULL) \
-    X(print_count, "files", T_INT | T_NULL, "files that it has changed; null: not known yet", NULL, changes.known ? changes.files : -1) \
+    X(print_count, "files", T_INT | T_NULL, "number of changed files; null: not known yet", NULL, changes.known ? changes.files : -1) \
     X(print_count, "insertions", T_INT | T_NULL, "lines added", NULL, changes.known ? changes.insertions : -1) \
     X(print_count, "deletions", T_INT | T_NULL, "lines removed", NULL, changes.known ? changes.deletions : -1) \
     X(json_put_bool, "has_diff", T_BOOL, "`task.diff` can show what it changed", NULL, engine_has_diff(engine, task)) \
     X(json_put_bool, "picked", T_BOOL, "it is the pick", NULL, v->picked == task)
 static const struct shape candidate_shape = { "Candidate", "a candidate of a task with `best_of`", .members = SHAPE_ROWS(
     CANDIDATE(SHAPE_ROW)
-    { "checks", T_TEXT | T_NULL | T_MAYBE, "`passed`: it is done; `failed`: a check of its last run has failed; null: neither. Not in `task.show`", "passed" },
-    { "message", T_TEXT | T_NULL | T_MAYBE, "why its last run failed. Not in `task.show`", "check 1 failed with exit code 1" }) };
+    { "checks", T_TEXT | T_NULL | T_MAYBE, "`passed`: it is done; `failed`: a check of its last run failed; null: neither. Not in `task.show`", "passed" },
+    { "message", T_TEXT | T_NULL | T_MAYBE, "the reason its last run failed. Not in `task.show`", "check 1 failed with exit code 1" }) };
 
 #define BEST_OF(X) \
     X(print_id, "task", T_ID, "the task", NULL, engine, v->task) \
-    X(print_id, "chooser", T_ID | T_NULL, "the task whose agent picks; null: a person does", NULL, engine, v->chooser) \
+    X(print_id, "chooser", T_ID | T_NULL, "the task whose agent picks; null: a person picks", NULL, engine, v->chooser) \
     X(print_id, "picked", T_ID | T_NULL, "the pick", NULL, engine, v->picked) \
-    X(json_put_string, "by", T_TEXT | T_NULL, "who has picked it; `checks`: it was the only one that is done", "ann", v->by) \
-    X(json_put_string, "reason", T_TEXT | T_NULL, "why it was picked", "It has tests.", v->why) \
+    X(json_put_string, "by", T_TEXT | T_NULL, "who picked it; `checks`: it was the only candidate that is done", "ann", v->by) \
+    X(json_put_string, "reason", T_TEXT | T_NULL, "the reason for the pick", "It has tests.", v->why) \
     X(print_time, "picked_at", T_TIME | T_NULL, "when it was picked", NULL, v->picked_at) \
-    X(json_put_string, "refused", T_TEXT | T_NULL, "why the last pick could not be merged", "conflicts with 'main' in a.c", v->refused) \
+    X(json_put_string, "refused", T_TEXT | T_NULL, "the reason the last pick could not be merged", "conflicts with 'main' in a.c", v->refused) \
     X(json_put_int, "tokens", T_INT, "tokens that all candidates and the chooser have used", NULL, all.tokens) \
-    X(print_usd, "usd", T_NUMBER, "what they have cost, as far as it is known", NULL, all.usd)
+    X(print_usd, "usd", T_NUMBER, "their cost, as far as it is known", NULL, all.usd)
 const struct shape shape_best_of = { "BestOf", "the candidates of a task, side by side", .members = SHAPE_ROWS(
     BEST_OF(SHAPE_ROW)
     { "candidates", T_OBJECT | T_LIST, "in the order in which they were added", &candidate_shape }) };
@@ -113,7 +113,7 @@ static int print_compared(struct op_call *call) {
     const struct engine_best_of *v = engine_best_of(engine, s->task);
     struct task_view t;
     if (!v)
-        return op_fail(call, -ENOENT, "the task was deleted meanwhile");
+        return op_fail(call, -ENOENT, "the task has been deleted");
     struct json_writer w = op_begin(call);
     print_sums(&w, engine, v);
     json_put_array(&w, "candidates");
@@ -169,7 +169,7 @@ static int find_parent(struct op_call *call) {
     s->task = parent ? parent : task;
     return engine_best_of(call->engine, s->task)
                ? 0
-               : op_fail(call, -EINVAL, "task '%s' has no candidates: add it with --best-of",
+               : op_fail(call, -EINVAL, "task '%s' has no candidates; add a task with --best-of",
                          op_id(call, task));
 }
 
@@ -180,8 +180,9 @@ static int run_candidates(struct op_call *call) {
 
 const struct op op_task_candidates = {
     OP("task.candidates", "GET", "/v1/tasks/{id}/candidates", "compare the candidates of a task"),
-    .text = "Of a task that was added with `best_of`, or of one of its candidates: the state, the "
-            "changes and the cost of each. `task.diff` shows what one has changed.",
+    .text =
+        "For a task that was added with `best_of`, or for one of its candidates: the state, the "
+        "changes and the cost of each candidate. `task.diff` shows what one of them changed.",
     .params = PARAMS(OP_PARAM_ID),
     .answers = &shape_best_of,
     OP_READS(READ, SUBTREE, run_candidates),
@@ -193,7 +194,7 @@ static int picked(struct op_call *call) {
     const struct comparing *s = op_state(call, sizeof(*s), NULL);
     const struct engine_best_of *v = engine_best_of(call->engine, s->task);
     if (!v)
-        return op_fail(call, -ENOENT, "the task was deleted meanwhile");
+        return op_fail(call, -ENOENT, "the task has been deleted");
     if (v->picked != s->candidate)
         return op_fail(call, -EBUSY, "candidate '%s' was not merged: %s", op_id(call, s->candidate),
                        v->refused ? v->refused : "the pick was withdrawn");
@@ -225,7 +226,7 @@ static int run_pick(struct op_call *call) {
     bool is_run = call->run.token[0];
     int r = find_parent(call);
     if (r == 0 && is_run && engine_best_of(call->engine, s->task)->chooser != call->run.task)
-        r = op_fail(call, -EACCES, "run '%s' does not choose: only the chooser of a task does",
+        r = op_fail(call, -EACCES, "run '%s' is not the chooser of the task, so it cannot pick",
                     call->caller);
     if (r == 0)
         r = find_candidate(call);
@@ -250,12 +251,12 @@ static int run_pick(struct op_call *call) {
 
 const struct op op_task_pick = {
     OP("task.pick", "POST", "/v1/tasks/{id}/pick", "pick a candidate of a task"),
-    .text = "Only a candidate that is done can be picked. Those that have not ended are canceled, "
-            "the branch of the pick is merged into the base branch unless the task has `merge: "
-            "none` or `local`, and the task is done. The answer waits for that. If the pick cannot "
-            "be merged, this is 409 with the reason, and the task waits for another pick. The "
-            "events are `task.picked` and `task.pick_refused`. A run picks only if it is the "
-            "chooser of the task: `id` is its own task then.",
+    .text = "Only a candidate that is done can be picked. Candidates that have not ended are "
+            "canceled, the branch of the pick is merged into the base branch unless the task has "
+            "`merge: none` or `local`, and the task is done. The response waits for that. If the "
+            "pick cannot be merged, the response is 409 with the reason, and the task waits for "
+            "another pick. The events are `task.picked` and `task.pick_refused`. A run can pick "
+            "only if it is the chooser of the task: `id` is then its own task.",
     .params = PARAMS(
         OP_PARAM_ID,
         PARAM(TEXT, BODY, "candidate", .required = true, .min = 1, .max = 255,

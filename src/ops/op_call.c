@@ -33,24 +33,24 @@ static const struct {
     int code, status;
     const char *word, *text;
 } errors[] = {
-    { EINVAL, 400, "bad_request", "a parameter is wrong" },
+    { EINVAL, 400, "bad_request", "a parameter is invalid" },
     { ERANGE, 400, "bad_request", NULL },
     { E2BIG, 400, "bad_request", NULL },
     { ELOOP, 400, "cycle", "tasks would wait for each other" },
-    { EKEYREJECTED, 401, "unauthorized", "over TCP: no token, or one that has ended" },
-    { EPERM, 403, "refused", "a guard says no; `force` overrides it where there is one" },
+    { EKEYREJECTED, 401, "unauthorized", "over TCP: no token, or an expired one" },
+    { EPERM, 403, "refused", "refused by a guard; `force` overrides it where the operation has it" },
     { EACCES, 403, "refused", NULL },
-    { ENOENT, 404, "not_found", "there is no such thing" },
+    { ENOENT, 404, "not_found", "the object does not exist" },
     { EEXIST, 409, "exists", "the name is taken" },
-    { EBUSY, 409, "conflict", "not in this state, or the key was used for something else" },
-    { ENOTUNIQ, 409, "ambiguous", "a word is the id of one task and the external id of another: the message names both" },
-    { EFBIG, 413, "too_large", "more than is taken" },
+    { EBUSY, 409, "conflict", "not possible in this state, or the key was used for another request" },
+    { ENOTUNIQ, 409, "ambiguous", "a name is the id of one task and the external id of another: the message names both" },
+    { EFBIG, 413, "too_large", "the request is too large" },
     { EAGAIN, 429, "deferred", "the queue is full; nothing was stored" },
-    { ENOTSUP, 501, "not_supported", "not here" },
-    { EIO, 503, "outcome_unknown", "it may have happened or not: ask again with the same key" },
-    { ESHUTDOWN, 503, "stopping", "the daemon is ending" },
-    { 0, 503, "standby", "another daemon is active; at the Unix socket `active` lists its addresses" },
-    { ENOSPC, 507, "disk_full", "no room; nothing was stored" },
+    { ENOTSUP, 501, "not_supported", "not available here" },
+    { EIO, 503, "outcome_unknown", "the outcome is unknown: repeat the request with the same key" },
+    { ESHUTDOWN, 503, "stopping", "the daemon is stopping" },
+    { 0, 503, "standby", "another daemon is active; on the Unix socket `active` lists its addresses" },
+    { ENOSPC, 507, "disk_full", "the disk is full; nothing was stored" },
 };
 /* clang-format on */
 
@@ -341,7 +341,7 @@ void op_wake(struct op_call *call, int code, const struct error *why) {
     p->waits = false;
     p->over = p->over || code < 0;
     if (code == -ESHUTDOWN && !why)
-        (void)op_fail(call, code, "the daemon is ending");
+        (void)op_fail(call, code, "the daemon is stopping");
     else if (code < 0)
         fail_with(call, code, why);
     resume(call);
@@ -433,7 +433,9 @@ int op_yield(struct op_call *call, op_step then) {
 static void fail_commit(struct op_call *call, enum store_outcome outcome, const struct error *err) {
     const char *why = err && err->code ? err->text : "the store refused it";
     if (outcome == STORE_UNKNOWN)
-        (void)op_fail(call, -EIO, "it may be stored or not: ask again with the same key (%s)", why);
+        (void)op_fail(
+            call, -EIO,
+            "the request may or may not have been stored: repeat it with the same key (%s)", why);
     else if (!err || err->code == -ENOSPC || err->code == 0)
         (void)op_fail(call, -ENOSPC, "nothing was stored: %s", why);
     else
@@ -470,7 +472,7 @@ static void request_done(struct engine *engine, struct engine_request *request,
         fail_commit(call, outcome, err);
     } else if (engine_is_broken(engine) && !call->op->writes) {
         p->over = true;
-        (void)op_fail(call, -ESHUTDOWN, "the daemon is ending: its store failed");
+        (void)op_fail(call, -ESHUTDOWN, "the daemon is stopping: its store failed");
     } else if (!call->op->writes && p->abandoned) {
         p->over = true; /* its client has disconnected */
     } else if (!call->op->writes) {

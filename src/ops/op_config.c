@@ -136,7 +136,7 @@ int change_prepare_params(struct op_call *call, struct change *ret) {
     const json_t *set = op_json(call, "set"), *unset = op_json(call, "unset");
     size_t count = 0, most = json_object_size(set) + json_array_size(unset);
     if (most == 0)
-        return op_fail(call, -EINVAL, "nothing to change: give 'set' or 'unset'");
+        return op_fail(call, -EINVAL, "nothing to change: 'set' or 'unset' is required");
     struct config_change *items = arena_alloc(op_arena(call), most * sizeof(*items));
     const char *key;
     json_t *value;
@@ -253,13 +253,13 @@ static const struct shape setting_shape = { "Setting", "a setting", .members = S
     { "key", T_TEXT, "its name", "limits.runs" },
     { "value", T_JSON | T_NULL, "its value in force" },
     { "resolved", T_JSON | T_MAYBE, "what `auto` stands for" },
-    { "origin", T_TEXT | T_NULL, "where the value comes from", "sluice.yaml:3" }) };
+    { "origin", T_TEXT | T_NULL, "the origin of the value", "sluice.yaml:3" }) };
 /* clang-format on */
 
 const struct op op_config_list = {
-    OP("config.list", "GET", "/v1/config", "show the settings in force and where they come from"),
-    .params = PARAMS(
-        PARAM(BOOLEAN, QUERY, "all", .text = "every setting, not only those that were chosen")),
+    OP("config.list", "GET", "/v1/config", "show the settings in force and their origin"),
+    .params =
+        PARAMS(PARAM(BOOLEAN, QUERY, "all", .text = "all settings, not only those that were set")),
     .answers = ANSWERS({ "preset", T_TEXT, "the preset in force", "sluice" },
                        { "file", T_TEXT | T_NULL, "the configuration file",
                          "/home/me/.config/sluice/sluice.yaml" },
@@ -274,29 +274,29 @@ const struct op op_config_get = {
                      .required = true, .min = 1, .max = 256)),
     .answers = ANSWERS({ "key", T_TEXT, "its name", "limits.runs" },
                        { "value", T_JSON | T_NULL, "its value in force" },
-                       { "origin", T_TEXT | T_NULL, "where the value comes from", "sluice.yaml:3" },
+                       { "origin", T_TEXT | T_NULL, "the origin of the value", "sluice.yaml:3" },
                        { "text", T_TEXT, "what it does", "Most runs at once." },
-                       { "expected", T_TEXT | T_NULL, "what it may be",
+                       { "expected", T_TEXT | T_NULL, "the values it accepts",
                          "a whole number from 0 to 1000000000 or unlimited" },
                        { "default", T_JSON | T_NULL, "its default" }),
     OP_READS(READ, NONE, run_get),
 };
 
 const struct op op_config_set = {
-    OP("config.set", "POST", "/v1/config", "change settings in the file and at once"),
-    .text = "All of them or none; comments and order of the file stay. Raising a cap starts work "
-            "at once, lowering one stops nothing.",
+    OP("config.set", "POST", "/v1/config", "change settings in the file and in the running daemon"),
+    .text = "All settings are changed, or none; comments and order of the file are kept. Raising a "
+            "cap starts tasks immediately; lowering one stops nothing.",
     .params = PARAMS(
         PARAM(OBJECT, BODY, "set", .text = "settings and their new values", .max = 1000),
-        PARAM(LIST, BODY, "unset", .text = "settings that get their default again", .max = 1000)),
+        PARAM(LIST, BODY, "unset", .text = "settings to reset to their default", .max = 1000)),
     .answers = ANSWERS(
-        { "changed", T_TEXT | T_LIST, "the settings that have another value now", "limits.runs" }),
+        { "changed", T_TEXT | T_LIST, "the settings whose value has changed", "limits.runs" }),
     OP_WRITES(ADMIN, NONE, run_set),
     .counts = true,
 };
 
 const struct op op_config_reload = {
-    OP("config.reload", "POST", "/v1/config/reload", "read the configuration file again"),
+    OP("config.reload", "POST", "/v1/config/reload", "reload the configuration file"),
     .answers =
         ANSWERS({ "file", T_TEXT, "the file that was read", "/home/me/.config/sluice/sluice.yaml" },
                 { "preset", T_TEXT, "the preset in force", "sluice" }),

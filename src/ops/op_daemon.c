@@ -14,14 +14,14 @@
     X(json_put_string, "role", T_TEXT | T_MAYBE, "`active` or `standby`", "active", "active") \
     X(json_put_string, "version", T_TEXT | T_MAYBE, "its version", "0.1.0", engine_version(e)) \
     X(json_put_int, "pid", T_INT | T_MAYBE, "its process", NULL, getpid()) \
-    X(json_put_int, "uptime_s", T_INT | T_MAYBE, "since when, in seconds", NULL, (engine_now(e) - engine_started_at(e)) / 1000) \
-    X(json_put_bool, "paused", T_BOOL | T_MAYBE, "nothing starts", NULL, engine_is_paused(e)) \
-    X(json_put_string, "store", T_TEXT | T_MAYBE, "what keeps its state", "sqlite", store.backend)
+    X(json_put_int, "uptime_s", T_INT | T_MAYBE, "uptime in seconds", NULL, (engine_now(e) - engine_started_at(e)) / 1000) \
+    X(json_put_bool, "paused", T_BOOL | T_MAYBE, "dispatch is paused", NULL, engine_is_paused(e)) \
+    X(json_put_string, "store", T_TEXT | T_MAYBE, "the type of its store", "sqlite", store.backend)
 static const struct shape health_shape = { .members = SHAPE_ROWS(
     HEALTH(SHAPE_ROW)
-    { "ok", T_BOOL, "it works" },
+    { "ok", T_BOOL, "it is healthy" },
     { "degraded", T_TEXT | T_LIST | T_MAYBE,
-                  "what the kernel does not let it do; see `GET /v1/doctor`", "cgroup.kill" }) };
+                  "missing kernel features; see `GET /v1/doctor`", "cgroup.kill" }) };
 /* clang-format on */
 
 static void print_more_health(struct op_call *call, struct json_writer *w) {
@@ -52,8 +52,8 @@ static int run_health(struct op_call *call) {
 }
 
 const struct op op_daemon_health = {
-    OP("daemon.health", "GET", "/healthz", "say whether the daemon works"),
-    .text = "Status 503 when it does not. Over TCP without a token only `ok` is told.",
+    OP("daemon.health", "GET", "/healthz", "report whether the daemon is healthy"),
+    .text = "Status 503 when it is not. Over TCP without a token the response has only `ok`.",
     .answers = &health_shape,
     OP_READS(READ, ALL, run_health),
     .open = true,
@@ -83,26 +83,27 @@ static int run_pause(struct op_call *call) {
 }
 
 static const struct op_param pause_params[] = {
-    PARAM(TEXT, BODY, "project", .text = "only this project; all of them when not given", .min = 1,
+    PARAM(TEXT, BODY, "project", .text = "only this project; default: all projects", .min = 1,
           .max = 128),
     { .name = NULL }
 };
 
 const struct op op_daemon_pause = {
-    OP("daemon.pause", "POST", "/v1/pause", "start nothing until resumed"),
-    .text = "What runs goes on. The pause outlives the daemon, and keeps who asked for it: the run "
-            "of the header `X-Sluice-Run`, else the user at the other end of the socket.",
+    OP("daemon.pause", "POST", "/v1/pause", "pause dispatch"),
+    .text = "Nothing starts until it is resumed; running tasks continue. The pause survives a "
+            "restart of the daemon and records who requested it: the run in the header "
+            "`X-Sluice-Run`, else the user at the other end of the socket.",
     .params = pause_params,
-    .answers = ANSWERS({ "paused", T_BOOL, "nothing starts" }, SHAPE_ALREADY,
+    .answers = ANSWERS({ "paused", T_BOOL, "dispatch is paused" }, SHAPE_ALREADY,
                        { "paused_by", T_TEXT | T_NULL, "who paused it", "ann" },
                        { "paused_at", T_TIME | T_NULL, "when" }),
     OP_WRITES(ADMIN, NONE, run_pause),
 };
 
 const struct op op_daemon_resume = {
-    OP("daemon.resume", "POST", "/v1/resume", "start again what may start"),
+    OP("daemon.resume", "POST", "/v1/resume", "resume dispatch"),
     .params = pause_params,
-    .answers = ANSWERS({ "paused", T_BOOL, "nothing starts" }, SHAPE_ALREADY),
+    .answers = ANSWERS({ "paused", T_BOOL, "dispatch is paused" }, SHAPE_ALREADY),
     OP_WRITES(ADMIN, NONE, run_pause),
 };
 
@@ -119,8 +120,8 @@ struct ticking {
     X(print_id, "id", T_ID, "the task", NULL, engine, task) \
     X(json_put_string, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
     X(json_put_string, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, agent ? agent : t.agent)) \
-    X(json_put_int, "score", T_INT, "its place in the order", NULL, score) \
-    X(print_time, "at", T_TIME, "when; later than now for those that follow after `pace.spawn_delay_s`, if nothing changes until then", NULL, at)
+    X(json_put_int, "score", T_INT, "its position in the order", NULL, score) \
+    X(print_time, "at", T_TIME, "when it starts; later than now for tasks that wait for `pace.spawn_delay_s`, if nothing changes until then", NULL, at)
 static const struct shape start_shape = { "Start", "a start", .members = SHAPE_ALL(START) };
 /* clang-format on */
 
@@ -194,9 +195,9 @@ static void finish_tick(struct op_call *call) {
 }
 
 const struct op op_daemon_tick = {
-    OP("daemon.tick", "POST", "/v1/tick", "decide now, whatever the pace says"),
+    OP("daemon.tick", "POST", "/v1/tick", "run a scheduling decision now, regardless of the pace"),
     .text = "A tick in which nothing can start has no effect.",
-    .params = PARAMS(PARAM(BOOLEAN, BODY, "dry_run", .text = "only say what would start")),
+    .params = PARAMS(PARAM(BOOLEAN, BODY, "dry_run", .text = "only report what would start")),
     .answers = ANSWERS({ "start", T_OBJECT | T_LIST, "what starts in this tick", &start_shape }),
     OP_WRITES(ADMIN, NONE, run_tick),
     .finish = finish_tick,
@@ -208,9 +209,9 @@ static int run_stop(struct op_call *call) {
 }
 
 const struct op op_daemon_stop = {
-    OP("daemon.stop", "POST", "/v1/shutdown", "end the daemon"),
-    .text = "Runs go on without it, and are found again by the next one.",
-    .answers = ANSWERS({ "ok", T_BOOL, "it ends" }),
+    OP("daemon.stop", "POST", "/v1/shutdown", "stop the daemon"),
+    .text = "Runs continue without it, and the next daemon adopts them.",
+    .answers = ANSWERS({ "ok", T_BOOL, "it is stopping" }),
     OP_READS(ADMIN, NONE, run_stop),
 };
 
@@ -224,19 +225,19 @@ static const struct shape active_daemon_shape = { "ActiveDaemon", "the active da
     { "addresses", T_TEXT | T_LIST, "where it can be reached", "https://b.example:7878" }) };
 
 #define DAEMON(X) \
-    X(json_put_bool, "ok", T_BOOL, "it works", NULL, true) \
+    X(json_put_bool, "ok", T_BOOL, "it is healthy", NULL, true) \
     X(json_put_string, "role", T_TEXT, "`active` or `standby`", "active", "active") \
     X(json_put_string, "version", T_TEXT, "its version", "0.1.0", engine_version(e)) \
     X(json_put_int, "pid", T_INT, "its process", NULL, getpid()) \
     X(json_put_string, "host", T_TEXT, "its host", "a", executor_host(engine_executor(call->engine))) \
-    X(json_put_int, "since", T_TIME, "since when it is in this role", NULL, engine_started_at(e)) \
-    X(json_put_bool, "standby", T_BOOL | T_MAYBE, "of the active one: it would wait again if it lost the store", NULL, config_number(engine_config(e), "daemon.standby", NULL) != 0)
+    X(json_put_int, "since", T_TIME, "when it took this role", NULL, engine_started_at(e)) \
+    X(json_put_bool, "standby", T_BOOL | T_MAYBE, "for the active one: it becomes a standby again if it loses the store", NULL, config_number(engine_config(e), "daemon.standby", NULL) != 0)
 static const struct shape daemon_shape = { .members = SHAPE_ROWS(
     DAEMON(SHAPE_ROW)
-    { "addresses", T_TEXT | T_LIST | T_MAYBE, "of the active one: where it can be reached",
+    { "addresses", T_TEXT | T_LIST | T_MAYBE, "for the active one: its addresses",
           "https://b.example:7878" },
-    { "active", T_OBJECT | T_MAYBE, "of a standby: the active one", &active_daemon_shape },
-    { "problem", T_TEXT | T_NULL | T_MAYBE, "of a standby: why it cannot use the store" }) };
+    { "active", T_OBJECT | T_MAYBE, "for a standby: the active one", &active_daemon_shape },
+    { "problem", T_TEXT | T_NULL | T_MAYBE, "for a standby: why it cannot use the store" }) };
 /* clang-format on */
 
 static int run_show(struct op_call *call) {
@@ -251,10 +252,10 @@ static int run_show(struct op_call *call) {
 
 const struct op op_daemon_show = {
     OP("daemon.show", "GET", "/v1/daemon",
-       "say which daemon answers, and whether it is the active one"),
-    .text = "Of several daemons of one store one is active. A standby answers this too. Everything "
-            "else it answers with 503, the code `standby` and the addresses of the active one as "
-            "`active`. See [high-availability.md](../guide/high-availability.md).",
+       "show which daemon answers, and whether it is the active one"),
+    .text = "Of several daemons that share a store, one is active. A standby answers this request, "
+            "too, and every other request with 503, the code `standby` and the addresses of the "
+            "active one as `active`. See [high-availability.md](../guide/high-availability.md).",
     .answers = &daemon_shape,
     OP_READS(READ, NONE, run_show),
 };
@@ -278,7 +279,7 @@ static int run_backup(struct op_call *call) {
     const char *path = op_text(call, "path");
     if (path[0] != '/')
         return op_fail(call, -EINVAL,
-                       "'%s' must be an absolute path: the daemon is in another folder",
+                       "'%s' must be an absolute path: the daemon has another working directory",
                        utf8_quote(path).text);
     time_ms *began = op_state(call, sizeof(*began), NULL);
     *began = clock_read_steady();
@@ -289,12 +290,12 @@ static int run_backup(struct op_call *call) {
 
 /* Idempotent, so it takes no key and runs after the turn's commit. */
 const struct op op_daemon_backup = {
-    OP("daemon.backup", "POST", "/v1/backup", "copy the store to a file"),
-    .text = "The copy is checked and on disk when this is answered; until then the daemon goes on "
-            "with everything else. `sluice restore` puts it back. One at a time: another one "
-            "meanwhile is refused.",
+    OP("daemon.backup", "POST", "/v1/backup", "write a backup of the store to a file"),
+    .text = "The backup is verified and on disk when the response arrives; the daemon keeps "
+            "serving other requests until then. `sluice restore` restores it. Only one backup runs "
+            "at a time; another request is refused.",
     .params =
-        PARAMS(PARAM(TEXT, BODY, "path", .text = "where the copy goes, on the daemon's machine",
+        PARAMS(PARAM(TEXT, BODY, "path", .text = "the path of the backup, on the daemon's machine",
                      .required = true, .min = 1, .max = 4096)),
     .answers = ANSWERS({ "path", T_TEXT, "the copy", "/backup/sluice.db" },
                        { "bytes", T_INT, "its size" }, { "took_ms", T_SPAN, "how long it took" }),
@@ -318,15 +319,15 @@ static int run_notify_test(struct op_call *call) {
 /* clang-format off */
 static const struct shape way_shape = { "Way", "a way of notification", .members = SHAPE_ROWS(
     { "way", T_TEXT, "its setting", "notify.webhook" },
-    { "ok", T_BOOL, "the sample went through" },
-    { "text", T_TEXT, "what came of it", "answered 204 in 12 ms" }) };
+    { "ok", T_BOOL, "the sample was delivered" },
+    { "text", T_TEXT, "the result, for people", "answered 204 in 12 ms" }) };
 /* clang-format on */
 
 const struct op op_notify_test = {
     OP("notify.test", "POST", "/v1/notify/test",
-       "send a sample through every configured way of notification"),
-    .text = "Answered when all of them have ended; that may take as long as their time-outs. One "
-            "at a time: another one meanwhile is refused.",
-    .answers = ANSWERS({ "ways", T_OBJECT | T_LIST, "those that are configured", &way_shape }),
+       "send a test through every configured notification channel"),
+    .text = "The response comes when all of them have finished, which may take as long as their "
+            "timeouts. Only one test runs at a time; another request is refused.",
+    .answers = ANSWERS({ "ways", T_OBJECT | T_LIST, "the configured channels", &way_shape }),
     OP_READS(ADMIN, NONE, run_notify_test),
 };

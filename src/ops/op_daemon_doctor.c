@@ -41,9 +41,9 @@ static void check_disk(struct op_call *call, struct check *c) {
     engine_host(call->engine, &host);
     int64_t floor_mb = config_number(engine_config(call->engine), "store.min_free_mb", NULL);
     c->ok = host.disk_free_mb < 0 || host.disk_free_mb >= floor_mb;
-    set_text(c, "%" PRId64 " MB free; below %" PRId64 " MB no new tasks are taken",
+    set_text(c, "%" PRId64 " MB free; below %" PRId64 " MB no new tasks are accepted",
              host.disk_free_mb, floor_mb);
-    c->fix = c->ok ? NULL : "make room, or lower store.min_free_mb";
+    c->fix = c->ok ? NULL : "free disk space, or lower store.min_free_mb";
 }
 
 static void check_store(struct op_call *call, struct check *c) {
@@ -54,8 +54,8 @@ static void check_store(struct op_call *call, struct check *c) {
     c->mild = memory; /* it was configured */
     set_text(c, "%s at '%.256s', %" PRIu64 " commits, slowest %.1f ms%s", store.backend,
              store.place, store.commits, (double)store.slowest_commit_us / 1000.0,
-             store.broken ? "; it answered that a commit may be lost"
-             : memory     ? "; everything is forgotten when the daemon ends"
+             store.broken ? "; it reported that a commit may be lost"
+             : memory     ? "; everything is lost when the daemon stops"
                           : "");
     c->fix = store.broken ? "end the daemon and start it again"
              : memory     ? "set store.url to a file"
@@ -72,15 +72,17 @@ static void check_fsync(struct op_call *call, struct check *c) {
     bool slow = known && store.last_commit_us > FSYNC_SLOW_US;
     c->ok = !suspect && !slow;
     if (!known)
-        set_text(c, "nothing was committed to a disk yet");
+        set_text(c, "nothing has been committed to disk yet");
     else
         set_text(c, "the last commit took %.2f ms%s", (double)store.last_commit_us / 1000.0,
-                 suspect ? ": too fast for a disk that really writes"
+                 suspect ? ": too fast for a disk that really writes data"
                  : slow  ? ": every submit waits for it"
                          : "");
-    c->fix = suspect ? "switch the disk's volatile cache off, or accept losses when the power fails"
-             : slow  ? "put the home on a faster disk"
-                     : NULL;
+    c->fix =
+        suspect
+            ? "disable the disk's volatile write cache, or accept data loss when the power fails"
+        : slow ? "move the home to a faster disk"
+               : NULL;
 }
 
 static void check_mode(const char *path, const char *what, struct check *c) {
@@ -95,24 +97,26 @@ static void check_mode(const char *path, const char *what, struct check *c) {
 
 static void check_socket(struct op_call *call, struct check *c) {
     check_mode(engine_socket_path(call->engine), "the socket", c);
-    c->fix =
-        c->ok ? NULL : "others may command the daemon: chmod 600 the socket, and its folder 700";
+    c->fix = c->ok ? NULL
+                   : "other users can control the daemon: chmod 600 the socket, and its folder 700";
 }
 
 /* The runs' socket, and /proc, which identifies peers. */
 static void check_run_socket(struct op_call *call, struct check *c) {
     check_mode(engine_run_socket_path(call->engine), "the socket of the runs", c);
-    c->fix = c->ok ? NULL : "others may act as a run: chmod 600 the socket, and its folder 700";
+    c->fix =
+        c->ok ? NULL : "other users can act as a run: chmod 600 the socket, and its folder 700";
     if (c->ok && access("/proc/self/stat", R_OK) < 0) {
         c->ok = false;
-        set_text(c, "/proc is not there: a run that goes to the owner's socket is not recognised");
+        set_text(
+            c, "/proc is not mounted: a run that connects to the owner's socket is not recognized");
         c->fix = "mount /proc";
     }
 }
 
 static void check_home(struct op_call *call, struct check *c) {
     check_mode(engine_home(call->engine), "the home", c);
-    c->fix = c->ok ? NULL : "others may read prompts and logs: chmod 700 the folder";
+    c->fix = c->ok ? NULL : "other users can read prompts and logs: chmod 700 the folder";
 }
 
 /* Locking was tested at startup; whether other hosts see the lock cannot be tested here. */
@@ -120,23 +124,23 @@ static void check_run_folders(struct op_call *call, struct check *c) {
     const char *path = engine_runs_folder(call->engine);
     const char *shared = file_system_of(path);
     check_mode(path, "the folder of the runs", c);
-    c->fix = c->ok ? NULL : "others may read prompts and logs: chmod 700 the folder";
+    c->fix = c->ok ? NULL : "other users can read prompts and logs: chmod 700 the folder";
     if (!c->ok || !shared)
         return;
     c->ok = false;
     c->mild = true;
     set_text(c,
-             "'%s' is on %s: a lock that other hosts do not see makes them take a living run "
-             "for a dead one of the same host name",
+             "'%s' is on %s: if other hosts do not see a lock, they take a live run for a dead one "
+             "of the same host name",
              path, shared);
-    c->fix = "mount it so that locks are the server's (nfs: without nolock and local_lock), and "
-             "give every host a daemon.host of its own";
+    c->fix = "mount it with server-side locks (nfs: without nolock and local_lock), and set a "
+             "different daemon.host on every host";
 }
 
 static void check_shim(struct op_call *call, struct check *c) {
     const char *path = engine_shim_path(call->engine);
     c->ok = access(path, X_OK) == 0;
-    set_text(c, "'%s' %s", path, c->ok ? "is there" : "cannot be executed: nothing can run");
+    set_text(c, "'%s' %s", path, c->ok ? "found" : "cannot be executed: no task can run");
     c->fix = c->ok ? NULL : "install sluice-shim beside sluiced";
 }
 
@@ -145,7 +149,7 @@ static void check_files(struct op_call *call, struct check *c) {
     struct rlimit limit = { 0 };
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     c->ok = limit.rlim_cur >= FILES_WANTED;
-    set_text(c, "%llu open files are allowed", (unsigned long long)limit.rlim_cur);
+    set_text(c, "limit of open files: %llu", (unsigned long long)limit.rlim_cur);
     c->fix = c->ok ? NULL : "raise the limit: ulimit -n 4096";
 }
 
@@ -168,11 +172,10 @@ static void check_sandbox(struct op_call *call, struct check *c) {
         set_text(c, "tasks.sandbox is none: agents run without a sandbox");
         return;
     }
-    set_text(
-        c, "auto is %s%s", s.automatic,
-        s.is_scoped
-            ? ""
-            : "; this kernel (before 6.12) lets runs with the network connect to abstract sockets");
+    set_text(c, "auto is %s%s", s.automatic,
+             s.is_scoped ? ""
+                         : "; this kernel (before 6.12) lets runs with network access connect to "
+                           "abstract sockets");
 }
 
 /* Runs of one user are not isolated from each other, although it may look so. */
@@ -180,15 +183,15 @@ static void check_isolation(struct op_call *call, struct check *c) {
     (void)call;
     bool root = geteuid() == 0;
     c->ok = !root;
-    set_text(
-        c,
-        "runs have the daemon's user (uid %u)%s: without a sandbox one can read the environment of "
-        "other runs in /proc, tokens included, and the database; the owner's socket refuses its "
-        "processes, but not a program of the same user that it gets to ask for it",
-        (unsigned)geteuid(), root ? ", which is root" : "");
-    c->fix = root ? "run the daemon as another user, one of its own without rights it does not need"
-                  : "give work that you do not trust a daemon under another user, with hidepid=2 "
-                    "on /proc, or a namespace without this home";
+    set_text(c,
+             "runs have the daemon's user (uid %u)%s: without a sandbox a run can read the "
+             "database and, in /proc, the environment of other runs, tokens included; the owner's "
+             "socket refuses processes of runs, but not another program of the same user that a "
+             "run makes send the request",
+             (unsigned)geteuid(), root ? ", which is root" : "");
+    c->fix = root ? "run the daemon as a dedicated unprivileged user"
+                  : "run untrusted work under a daemon of another user, with hidepid=2 on /proc, "
+                    "or in a namespace without this home";
 }
 
 /* Deleting a task keeps work that exists nowhere else. */
@@ -199,44 +202,43 @@ static void check_worktrees(struct op_call *call, struct check *c) {
     c->ok = count == 0;
     size_t kept = engine_kept_worktrees(call->engine);
     if (count == 0 && kept == 0)
-        set_text(c, "none is left of tasks that are gone");
+        set_text(c, "none is left over from deleted tasks");
     else if (count == 0)
         set_text(c,
                  "%zu of finished tasks %s kept: their work is not merged, or "
-                 "retention.merged_days keeps them; 'sluice merge ID' merges it",
+                 "retention.merged_days has not passed; 'sluice merge ID' merges it",
                  kept, kept == 1 ? "is" : "are");
     else
         set_text(c, "%zu belong%s to no task and %s kept: '%s' (%s)%s", count,
                  count == 1 ? "s" : "", count == 1 ? "is" : "are", path, why,
                  count > 1 ? ", …" : "");
     c->fix = c->ok ? NULL
-                   : "take what you need from it, then 'git worktree remove --force' it and remove "
-                     "the .json beside it; it is gone here after the next start";
+                   : "copy what you need, then run 'git worktree remove --force' on it and remove "
+                     "the .json beside it; it disappears here after the next start";
 }
 
 static void check_cgroups(struct op_call *call, struct check *c) {
     size_t kept, removed = executor_clean(engine_executor(call->engine), &kept);
     c->ok = true;
     if (removed == 0 && kept == 0)
-        set_text(c, "none is left of daemons that are gone");
+        set_text(c, "none is left over from stopped daemons");
     else
-        set_text(c, "of daemons that are gone: %zu removed, %zu with runs that live", removed,
-                 kept);
+        set_text(c, "from stopped daemons: %zu removed, %zu with live runs", removed, kept);
 }
 
 static void check_settings(struct op_call *call, struct check *c) {
     bool wait = config_max_wait_has_no_effect(engine_config(call->engine));
     bool tick = config_tick_has_no_effect(engine_config(call->engine));
     c->ok = !wait && !tick;
-    set_text(c, "%s",
-             wait ? "'max_wait_s' does nothing: 'order' is set, too, and does not name 'overdue'"
-             : tick
-                 ? "'pace.tick_s' does nothing: 'pace.batch' is unlimited, so a tick limits nothing"
-                 : "none of those that were set is without effect");
+    set_text(
+        c, "%s",
+        wait   ? "'max_wait_s' has no effect: 'order' is also set and does not contain 'overdue'"
+        : tick ? "'pace.tick_s' has no effect: 'pace.batch' is unlimited, so a tick limits nothing"
+               : "every setting in the file has an effect");
     if (wait)
-        c->fix = "put 'overdue' into 'order', or unset one of the two";
+        c->fix = "add 'overdue' to 'order', or unset one of the two";
     else if (tick)
-        c->fix = "set 'pace.batch', the starts of one tick, or unset 'pace.tick_s'";
+        c->fix = "set 'pace.batch' (starts per tick), or unset 'pace.tick_s'";
 }
 
 /* The file exists, and no other user can read it. */
@@ -267,8 +269,8 @@ static void check_secrets(struct op_call *call, struct check *c) {
     if (good && count == 0)
         set_text(c, "no agent or project has an env_file");
     else if (good)
-        set_text(c, "%zu env_file, for their owner alone", count);
-    c->fix = good ? NULL : "make the file, readable for you alone: chmod 600";
+        set_text(c, "%zu env_file, readable by their owner only", count);
+    c->fix = good ? NULL : "create the file, readable by you only: chmod 600";
 }
 
 static const struct {
@@ -289,10 +291,10 @@ static const struct {
 /* clang-format off */
 #define FEATURE(X) \
     X(json_put_string, "name", T_TEXT, "its name", "cgroup.kill", features[i].name) \
-    X(json_put_bool, "there", T_BOOL, "it is allowed", NULL, features[i].there) \
-    X(json_put_string, "instead", T_TEXT | T_NULL, "what the daemon does without it", NULL, features[i].instead) \
+    X(json_put_bool, "there", T_BOOL, "it is available", NULL, features[i].there) \
+    X(json_put_string, "instead", T_TEXT | T_NULL, "the fallback in use without it", NULL, features[i].instead) \
     X(json_put_string, "fix", T_TEXT | T_NULL, "how to get it", NULL, features[i].fix)
-static const struct shape feature_shape = { "Feature", "something that a kernel may allow", .members = SHAPE_ALL(FEATURE) };
+static const struct shape feature_shape = { "Feature", "an optional kernel feature", .members = SHAPE_ALL(FEATURE) };
 /* clang-format on */
 
 static void print_features(const struct executor_feature *features, size_t count,
@@ -318,10 +320,10 @@ static const struct words words_level = { "Level",
 /* clang-format off */
 #define CHECK(X) \
     X(json_put_string, "name", T_TEXT, "its name", "disk", c->name) \
-    X(json_put_bool, "ok", T_BOOL, "nothing has to be put right", NULL, c->ok || c->mild) \
-    X(json_put_string, "level", T_WORD, "`warning`: to be known; `bad`: to be put right", &words_level, c->ok ? "ok" : c->mild ? "warning" : "bad") \
-    X(json_put_string, "text", T_TEXT, "what was found", "90000 MB free; below 256 MB no new tasks are taken", c->text) \
-    X(json_put_string, "fix", T_TEXT | T_NULL, "what to do", NULL, c->fix)
+    X(json_put_bool, "ok", T_BOOL, "nothing must be fixed", NULL, c->ok || c->mild) \
+    X(json_put_string, "level", T_WORD, "`warning`: nothing must be fixed; `bad`: must be fixed", &words_level, c->ok ? "ok" : c->mild ? "warning" : "bad") \
+    X(json_put_string, "text", T_TEXT, "the finding", "90000 MB free; below 256 MB no new tasks are taken", c->text) \
+    X(json_put_string, "fix", T_TEXT | T_NULL, "the fix", NULL, c->fix)
 static const struct shape check_shape = { "Check", "a check", .members = SHAPE_ALL(CHECK) };
 /* clang-format on */
 
@@ -357,10 +359,9 @@ static int run(struct op_call *call) {
 }
 
 const struct op op_daemon_doctor = {
-    OP("daemon.doctor", "GET", "/v1/doctor", "say what is wrong with this machine"),
-    .text = "Where Slurm is used, it is asked, too.",
-    .answers = ANSWERS(
-        { "features", T_OBJECT | T_LIST, "what the kernel lets the daemon do", &feature_shape },
-        { "checks", T_OBJECT | T_LIST, "what a person should look at", &check_shape }),
+    OP("daemon.doctor", "GET", "/v1/doctor", "check the machine and the daemon"),
+    .text = "Where Slurm is used, it is checked, too.",
+    .answers = ANSWERS({ "features", T_OBJECT | T_LIST, "kernel features", &feature_shape },
+                       { "checks", T_OBJECT | T_LIST, "checks", &check_shape }),
     OP_READS(READ, NONE, run),
 };

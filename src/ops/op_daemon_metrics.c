@@ -61,10 +61,10 @@ static void metrics_print_budgets(const struct engine *engine, struct strbuf *ou
         enum budget_part part;
     } rows[] = {
         { "budget_used_tokens", "Tokens used in the window of each budget.", BUDGET_USED },
-        { "budget_reserved_tokens", "Tokens that live runs are charged.", BUDGET_RESERVED },
+        { "budget_reserved_tokens", "Tokens reserved for live runs.", BUDGET_RESERVED },
         { "budget_cap_tokens", "Tokens that may be used in the window.", BUDGET_CAP },
         { "budget_used_usd", "Dollars spent in the window of each budget.", BUDGET_USED },
-        { "budget_reserved_usd", "Dollars that live runs are charged.", BUDGET_RESERVED },
+        { "budget_reserved_usd", "Dollars reserved for live runs.", BUDGET_RESERVED },
         { "budget_cap_usd", "Dollars that may be spent in the window.", BUDGET_CAP },
     };
     for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
@@ -91,8 +91,7 @@ static void count_gate(void *ctx, const struct verdict *first, int64_t more) {
 static void metrics_print_gates(const struct engine *engine, struct strbuf *out) {
     struct gates g = { 0 };
     (void)core_waiting_by_gate(engine_core(engine), DIFFERENT_MAX, count_gate, &g);
-    metric_head(out, "waiting_tasks", "gauge",
-                "Tasks that wait, by the first gate that stops them.");
+    metric_head(out, "waiting_tasks", "gauge", "Waiting tasks, by the first closed gate.");
     for (int gate = 0; gate < GATE_MAX; gate++)
         if (gate != GATE_LEASE)
             metric_labeled(out, "waiting_tasks", "gate", gate_name((enum gate)gate), g.plain[gate]);
@@ -108,7 +107,7 @@ static void metrics_print_gates(const struct engine *engine, struct strbuf *out)
 
 static void print_tokens(const struct engine *engine, struct strbuf *out) {
     metric_head(out, "tokens_total", "counter",
-                "Tokens of ended runs; input includes what came from a cache.");
+                "Tokens of ended runs; input includes cached tokens.");
     for (size_t i = 0; i < engine_tally_count(engine); i++) {
         const struct spent_row *t = engine_tally_at(engine, i);
         const int64_t numbers[] = { t->tokens_in, t->tokens_out, t->tokens_cached };
@@ -140,15 +139,15 @@ static void print_sums(const struct engine *engine, struct strbuf *out, const ch
 
 static void metrics_print_spent(const struct engine *engine, struct strbuf *out) {
     print_sums(engine, out, "ended_runs_total", "Runs that have ended.", TALLY_RUNS);
-    metric_head(out, "run_outcomes_total", "counter", "Runs that have ended, by how.");
+    metric_head(out, "run_outcomes_total", "counter", "Ended runs, by outcome.");
     for (int o = 0; o < OUTCOME_MAX; o++)
         metric_labeled(out, "run_outcomes_total", "outcome", outcome_name((enum outcome)o),
                        (int64_t)engine_outcome_count(engine, (enum outcome)o));
     metric_counter(out, "escalations_total", engine_escalation_count(engine),
-                   "Steps of tasks to a stronger agent or model.");
+                   "Escalations of tasks to a stronger agent or model.");
     print_tokens(engine, out);
-    print_sums(engine, out, "cost_usd_total", "Money that ended runs have reported.", TALLY_COST);
-    print_sums(engine, out, "unknown_cost_runs_total", "Ended runs that reported no money.",
+    print_sums(engine, out, "cost_usd_total", "Dollars that ended runs have reported.", TALLY_COST);
+    print_sums(engine, out, "unknown_cost_runs_total", "Ended runs that reported no cost.",
                TALLY_UNKNOWN_COST);
     print_sums(engine, out, "unknown_tokens_runs_total", "Ended runs that reported no tokens.",
                TALLY_UNKNOWN_TOKENS);
@@ -182,23 +181,23 @@ static void print_latency(struct strbuf *out, const char *name, const char *help
 static void print_tasks_by_state(struct op_call *call, struct strbuf *out) {
     struct core_counts counts;
     core_count(engine_core(call->engine), &counts);
-    metric_head(out, "tasks", "gauge", "Tasks that are kept, by state.");
+    metric_head(out, "tasks", "gauge", "Stored tasks, by state.");
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
         metric_labeled(out, "tasks", "state", task_state_name((enum task_state)s),
                        counts.by_state[s]);
-    metric_gauge(out, "runs", counts.runs_used, "Runs that are live.");
+    metric_gauge(out, "runs", counts.runs_used, "Live runs.");
     metric_gauge(out, "runs_away", engine_unreachable_count(call->engine),
                  "Live runs on hosts that are unreachable.");
     if (counts.runs_cap != UNLIMITED)
-        metric_gauge(out, "runs_limit", counts.runs_cap, "Most runs at once.");
+        metric_gauge(out, "runs_limit", counts.runs_cap, "Maximum number of runs at once.");
     const char *sandboxes[ENGINE_SANDBOX_KINDS];
     int64_t in_sandbox[ENGINE_SANDBOX_KINDS];
     engine_count_sandboxes(call->engine, sandboxes, in_sandbox);
-    metric_head(out, "runs_by_sandbox", "gauge", "Runs that are live, by their sandbox.");
+    metric_head(out, "runs_by_sandbox", "gauge", "Live runs, by sandbox.");
     for (size_t i = 0; i < ENGINE_SANDBOX_KINDS; i++)
         metric_labeled(out, "runs_by_sandbox", "sandbox", sandboxes[i], in_sandbox[i]);
     metric_gauge(out, "core_bytes", (int64_t)counts.bytes, "Memory of the scheduler's state.");
-    metric_head(out, "queue_depth", "gauge", "Tasks that wait, by kind.");
+    metric_head(out, "queue_depth", "gauge", "Waiting tasks, by kind.");
     const char *kind;
     for (size_t i = 0; (kind = op_kind_at(call->engine, i)); i++) {
         sym symbol = op_symbol(call->engine, kind);
@@ -210,7 +209,7 @@ static void print_tasks_by_state(struct op_call *call, struct strbuf *out) {
 static void print_engine(struct op_call *call, struct strbuf *out) {
     struct engine_stats stats;
     engine_stats(call->engine, &stats);
-    metric_gauge(out, "active", 1, "1: this daemon decides; 0: it is a standby.");
+    metric_gauge(out, "active", 1, "1: this daemon is the active one; 0: it is a standby.");
     metric_head(out, "info", "gauge", "Always 1; the version is the label.");
     metric_labeled(out, "info", "version", engine_version(call->engine), 1);
     metric_head(out, "build_info", "gauge",
@@ -221,25 +220,25 @@ static void print_engine(struct op_call *call, struct strbuf *out) {
                                     { "schema", schema } };
     metric_series(out, "build_info", build, ARRAY_SIZE(build), 1);
     metric_head(out, "start_time_seconds", "gauge",
-                "When this daemon started; another value is a restart.");
+                "Start time of the daemon; a change means a restart.");
     metric_series_micro(out, "start_time_seconds", NULL, 0, engine_started_at(call->engine) * 1000);
     metric_gauge(out, "uptime_seconds",
                  (engine_now(call->engine) - engine_started_at(call->engine)) / 1000,
                  "Time since the daemon started.");
-    metric_gauge(out, "paused", engine_is_paused(call->engine), "1 while nothing is started.");
+    metric_gauge(out, "paused", engine_is_paused(call->engine), "1 while dispatch is paused.");
     metric_counter(out, "turns_total", stats.turns, "Turns of the engine.");
-    metric_counter(out, "facts_total", stats.facts, "Facts told to the scheduler.");
-    metric_counter(out, "orders_total", stats.orders, "Orders it gave.");
+    metric_counter(out, "facts_total", stats.facts, "Facts applied by the scheduler.");
+    metric_counter(out, "orders_total", stats.orders, "Orders of the scheduler.");
     metric_counter(out, "run_starts_total", stats.starts, "Runs that were started.");
     metric_counter(out, "run_ends_total", stats.ends, "Runs that have ended.");
     metric_counter(out, "failed_commits_total", stats.failed_commits,
                    "Commits that the store refused.");
-    metric_counter(out, "events_total", engine_last_event(call->engine), "Events since the first.");
-    print_latency(out, "turn_duration_seconds", "How long turns took, with their commits.",
+    metric_counter(out, "events_total", engine_last_event(call->engine), "Events in total.");
+    print_latency(out, "turn_duration_seconds", "Duration of turns, including their commits.",
                   engine_turn_latency(call->engine));
-    metric_seconds(out, "turn_last_seconds", stats.last_turn_us, "How long the last turn took.");
+    metric_seconds(out, "turn_last_seconds", stats.last_turn_us, "Duration of the last turn.");
     metric_seconds(out, "turn_slowest_seconds", stats.slowest_turn_us,
-                   "How long the slowest turn took.");
+                   "Duration of the slowest turn.");
 }
 
 static void print_store(struct op_call *call, struct strbuf *out) {
@@ -251,13 +250,13 @@ static void print_store(struct op_call *call, struct strbuf *out) {
         metric_gauge(out, "store_bytes", store.bytes, "Size of the database.");
     if (store.log_bytes >= 0)
         metric_gauge(out, "store_log_bytes", store.log_bytes, "Size of the write-ahead log.");
-    print_latency(out, "store_commit_duration_seconds", "How long commits took.", &store.latency);
+    print_latency(out, "store_commit_duration_seconds", "Duration of commits.", &store.latency);
     metric_seconds(out, "store_commit_last_seconds", store.last_commit_us,
-                   "How long the last commit took.");
+                   "Duration of the last commit.");
     metric_seconds(out, "store_commit_slowest_seconds", store.slowest_commit_us,
-                   "How long the slowest commit took.");
+                   "Duration of the slowest commit.");
     metric_gauge(out, "store_full", engine_is_full(call->engine),
-                 "1 while no new tasks are taken.");
+                 "1 while new tasks are refused because the disk is full.");
 }
 
 static void print_host(struct op_call *call, struct strbuf *out) {
@@ -268,7 +267,7 @@ static void print_host(struct op_call *call, struct strbuf *out) {
     if (host.memory_free_mb >= 0)
         metric_gauge(out, "host_memory_free_bytes", host.memory_free_mb << 20, "Free memory.");
     if (host.load_milli >= 0) {
-        metric_head(out, "host_load", "gauge", "Load of the machine, over a minute.");
+        metric_head(out, "host_load", "gauge", "Load average of the machine over one minute.");
         metric_series_micro(out, "host_load", NULL, 0, host.load_milli * 1000);
     }
 }
@@ -281,7 +280,8 @@ static void print_projects(struct op_call *call, struct strbuf *out) {
         { "project_running", "Runs of a project." },
         { "project_tokens", "Tokens of a project in the window." },
         { "project_cost_usd", "Dollars that ended runs of a project cost in the window." },
-        { "project_unknown_cost_runs", "Ended runs of a project in the window that told no cost." },
+        { "project_unknown_cost_runs",
+          "Ended runs of a project in the window that reported no cost." },
     };
     size_t count = engine_project_count(call->engine);
     for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
@@ -308,11 +308,12 @@ static void print_limiters(struct op_call *call, struct strbuf *out) {
     static const struct {
         const char *name, *help;
     } rows[] = {
-        { "limiter_open", "1 while a provider account takes runs." },
-        { "limiter_hits", "Rate limits in a row." },
+        { "limiter_open", "1 while a provider account accepts runs." },
+        { "limiter_hits", "Consecutive rate limits." },
         { "limiter_used", "Runs on a provider account." },
-        { "limiter_cap", "Most runs on a provider account now; it rises after a rate limit." },
-        { "limiter_backoff_seconds", "How long a provider account still waits." },
+        { "limiter_cap", "Current maximum number of runs on a provider account; it rises gradually "
+                         "after a rate limit." },
+        { "limiter_backoff_seconds", "Time until a provider account opens." },
     };
     for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
         const char *name;
@@ -349,9 +350,9 @@ static void print_windows(struct op_call *call, struct strbuf *out) {
     static const struct {
         const char *name, *help;
     } rows[] = {
-        { "limiter_window_used_ratio", "How much of a window of an account is used; 1: all." },
-        { "limiter_window_reserve_ratio", "How much of a window is left to the owner." },
-        { "limiter_window_reset_seconds", "When a window ends, in seconds since 1970." },
+        { "limiter_window_used_ratio", "Used part of a window of an account; 1: all." },
+        { "limiter_window_reserve_ratio", "Part of a window that is reserved for the owner." },
+        { "limiter_window_reset_seconds", "End of a window, in seconds since 1970." },
     };
     for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
         const char *name;
@@ -382,8 +383,9 @@ static void print_probes(struct op_call *call, struct strbuf *out) {
     metric_gauge(out, "probe_tasks", (int64_t)counts.tasks,
                  "Tasks with a closed gate or a pending check.");
     metric_gauge(out, "probe_commands", (int64_t)counts.commands,
-                 "Different commands that are asked for them.");
-    metric_gauge(out, "probes_running", (int64_t)counts.running, "Calls of these that run now.");
+                 "Distinct commands of these gates and checks.");
+    metric_gauge(out, "probes_running", (int64_t)counts.running,
+                 "Commands of gates and checks that are running.");
 }
 
 static void print_schedules(struct op_call *call, struct strbuf *out) {
@@ -399,8 +401,8 @@ static void print_schedules(struct op_call *call, struct strbuf *out) {
     }
     metric_gauge(out, "schedules", (int64_t)count, "Schedules.");
     metric_gauge(out, "schedules_paused", paused, "Schedules that are paused.");
-    metric_counter(out, "schedule_firings_total", fired, "Due times that added tasks.");
-    metric_counter(out, "schedule_skips_total", skipped, "Due times that were skipped.");
+    metric_counter(out, "schedule_firings_total", fired, "Due times at which tasks were added.");
+    metric_counter(out, "schedule_skips_total", skipped, "Skipped due times.");
 }
 
 static int run(struct op_call *call) {
@@ -413,17 +415,17 @@ static int run(struct op_call *call) {
     print_spans(&call->answer, "run_duration_seconds",
                 "From the first instruction of a run to its end.", &stats.ran);
     metric_gauge(&call->answer, "queued_runs", core_queue_depth(engine_core(call->engine), 0),
-                 "Tasks that wait for a place or for others.");
+                 "Tasks that wait for a slot or for other tasks.");
     metric_gauge(&call->answer, "alerts", (int64_t)engine_alert_count(call->engine),
-                 "Alerts that are open.");
+                 "Open alerts.");
     metric_gauge(&call->answer, "questions", (int64_t)engine_question_count(call->engine),
-                 "Questions of runs that are not answered.");
+                 "Unanswered questions of runs.");
     metrics_print_gates(call->engine, &call->answer);
     print_probes(call, &call->answer);
-    metric_head(&call->answer, "limit_used", "gauge", "Places taken of each limit.");
+    metric_head(&call->answer, "limit_used", "gauge", "Used slots of each limit.");
     each_limit(call->engine, print_limit, &(struct limit_print){ &call->answer, false });
     metric_head(&call->answer, "limit_cap", "gauge",
-                "Places that each limit has; those without end have none.");
+                "Slots of each limit; unlimited ones are left out.");
     each_limit(call->engine, print_limit, &(struct limit_print){ &call->answer, true });
     metrics_print_budgets(call->engine, &call->answer);
     metrics_print_spent(call->engine, &call->answer);
@@ -438,8 +440,8 @@ static int run(struct op_call *call) {
 }
 
 const struct op op_daemon_metrics = {
-    OP("daemon.metrics", "GET", "/metrics", "numbers for Prometheus"),
-    .text = "Text, version 0.0.4. Names begin with `sluice_`; no label is an id.",
+    OP("daemon.metrics", "GET", "/metrics", "show metrics for Prometheus"),
+    .text = "Text format, version 0.0.4. Names begin with `sluice_`; no label is an id.",
     OP_READS(READ, NONE, run),
     .answer = OP_ANSWER_TEXT,
 };

@@ -41,37 +41,37 @@ struct gate_count {
 
 /* clang-format off */
 #define ALERT(X) \
-    X(json_put_string, "key", T_TEXT, "what it is about", "disk", alert->key) \
-    X(json_put_string, "text", T_TEXT, "what is wrong", "less than 256 MB are free", alert->text) \
+    X(json_put_string, "key", T_TEXT, "its subject", "disk", alert->key) \
+    X(json_put_string, "text", T_TEXT, "the problem", "less than 256 MB are free", alert->text) \
     X(print_time, "since", T_TIME | T_NULL, "since when", NULL, alert->since) \
     X(json_put_string, "task", T_ID | T_NULL, "the task it is about", NULL, alert->task ? op_id(call, alert->task) : NULL)
 static const struct shape alert_shape = { "Alert", "a problem that needs a person", .members = SHAPE_ALL(ALERT) };
 
 #define LISTENER(X) \
     X(json_put_string, "url", T_TEXT | T_NULL, "its address", "http://127.0.0.1:7878", engine_tcp_listener_url(call->engine)) \
-    X(json_put_string, "problem", T_TEXT | T_NULL, "why there is none", NULL, engine_tcp_listener_problem(call->engine))
+    X(json_put_string, "problem", T_TEXT | T_NULL, "why there is no listener", NULL, engine_tcp_listener_problem(call->engine))
 static const struct shape http_shape = { "Listener", "the TCP listener", .members = SHAPE_ALL(LISTENER) };
 
 #define SANDBOX(X) \
     X(json_put_string, "auto", T_TEXT, "what `auto` means", "bubblewrap", sandboxes.automatic) \
-    X(json_put_string, "why", T_TEXT | T_NULL, "why it is none", NULL, sandboxes.why)
+    X(json_put_string, "why", T_TEXT | T_NULL, "why there is no sandbox", NULL, sandboxes.why)
 static const struct shape sandbox_shape = { "Sandbox", "the sandbox of this machine", .members = SHAPE_ALL(SANDBOX) };
 
-static const struct shape queue_shape = { "Queue", "how many tasks wait", .members = SHAPE_ROWS(
-    { "depth", T_INT, "how many wait" },
+static const struct shape queue_shape = { "Queue", "number of waiting tasks", .members = SHAPE_ROWS(
+    { "depth", T_INT, "number of waiting tasks" },
     { "depths", T_INT | T_MAP, "by kind" },
     { "soft", T_INT | T_NULL, "`queue.soft`; null: no limit" },
     { "hard", T_INT | T_NULL, "`queue.hard`" },
-    { "warning", T_TEXT | T_NULL, "while more than `soft` wait" }) };
+    { "warning", T_TEXT | T_NULL, "true while more than `soft` tasks wait" }) };
 
 #define GATE_COUNT(X) \
     X(json_put_string, "gate", T_TEXT, "the gate", "lease:runs", gate->code) \
     X(json_put_int, "count", T_INT, "how many", NULL, gate->count) \
     X(print_words, "examples", T_ID | T_LIST, "up to three from the front of the queue", NULL, op_ids(call, gate->examples, gate->example_count), gate->example_count) \
-    X(json_put_string, "why", T_TEXT | T_NULL, "the reason of the first of these", "all 8 places for runs are taken", why.length > 0 ? strbuf_text(&why) : NULL)
-static const struct shape waiting_shape = { "GateCount", "waiting tasks that the same gate stops first", .members = SHAPE_ALL(GATE_COUNT) };
+    X(json_put_string, "why", T_TEXT | T_NULL, "the reason for the first of these", "all 8 slots for runs are in use", why.length > 0 ? strbuf_text(&why) : NULL)
+static const struct shape waiting_shape = { "GateCount", "waiting tasks with the same first closed gate", .members = SHAPE_ALL(GATE_COUNT) };
 
-static const struct shape running_shape = { "RunningTask", "a task that runs", &shape_task, SHAPE_ROWS(
+static const struct shape running_shape = { "RunningTask", "a running task", &shape_task, SHAPE_ROWS(
     { "last_line", T_TEXT | T_NULL, "the last line of its output; of an agent, of its transcript (`task.log`, `format=text`)" }) };
 
 static const struct shape host_shape = { "HostLoad", "the machine of the daemon", .members = SHAPE_ROWS(
@@ -82,8 +82,8 @@ static const struct shape host_shape = { "HostLoad", "the machine of the daemon"
 #define STORE(X) \
     X(print_count, "bytes", T_INT | T_NULL, "its size", NULL, store.bytes) \
     X(print_count, "log_bytes", T_INT | T_NULL, "of its log", NULL, store.log_bytes) \
-    X(json_put_bool, "full", T_BOOL, "no new tasks are taken", NULL, engine_is_full(call->engine))
-static const struct shape store_shape = { "Store", "what keeps the state", .members = SHAPE_ALL(STORE) };
+    X(json_put_bool, "full", T_BOOL, "new tasks are refused", NULL, engine_is_full(call->engine))
+static const struct shape store_shape = { "Store", "the store", .members = SHAPE_ALL(STORE) };
 
 static const struct shape named_hours_shape = { "NamedHours", "the opening hours of a project, an agent or an account", &shape_hours, SHAPE_ROWS(
     { "scope", T_TEXT, "`project`, `agent` or `limiter`", "project" },
@@ -93,7 +93,7 @@ static const struct shape named_hours_shape = { "NamedHours", "the opening hours
     X(json_put_string, "version", T_TEXT, "of the daemon", "0.1.0", engine_version(call->engine)) \
     X(json_put_int, "pid", T_INT, "its process", NULL, getpid()) \
     X(print_time, "started_at", T_TIME, "when it started", NULL, engine_started_at(call->engine)) \
-    X(print_time, "now", T_TIME, "its clock, to which all times refer", NULL, engine_now(call->engine)) \
+    X(print_time, "now", T_TIME, "its clock; all times refer to it", NULL, engine_now(call->engine)) \
     X(json_put_string, "home", T_TEXT, "its folder", "/home/me/.local/share/sluice", engine_home(call->engine)) \
     X(json_put_string, "runs_folder", T_TEXT, "the folder with the run folders", "/home/me/.local/share/sluice/runs", engine_runs_folder(call->engine)) \
     X(json_put_string, "host_name", T_TEXT, "the name of this host in the rows of its runs", "box", executor_host(engine_executor(call->engine))) \
@@ -101,20 +101,20 @@ static const struct shape named_hours_shape = { "NamedHours", "the opening hours
     X(json_put_string, "preset", T_TEXT, "the preset in force", "sluice", config_preset(engine_config(call->engine))) \
     X(json_put_bool, "paused", T_BOOL, "nothing starts", NULL, engine_is_paused(call->engine)) \
     X(print_json, "events", T_OBJECT | T_LIST, "the last 10", &shape_event, strbuf_text(op_part(call)))
-static const struct shape status_shape = { "Status", "everything at a glance", .members = SHAPE_ROWS(
+static const struct shape status_shape = { "Status", "a summary of the daemon and its queue", .members = SHAPE_ROWS(
     STATUS(SHAPE_ROW)
     { "paused_by", T_TEXT | T_NULL, "who paused it", "ann" },
     { "paused_at", T_TIME | T_NULL, "when" },
     { "counts", T_INT | T_MAP, "tasks by state", &words_state },
     { "ready", T_INT, "tasks that could start" },
-    { "blocked_dependencies", T_INT, "tasks that wait for one that failed or was canceled or invalidated" },
-    { "questions", T_INT, "questions of runs without an answer" },
-    { "attention", T_INT, "what waits for a person (`attention.list`)" },
+    { "blocked_dependencies", T_INT, "tasks that wait for one that failed, was canceled or was invalidated" },
+    { "questions", T_INT, "unanswered questions of runs" },
+    { "attention", T_INT, "items that wait for a person (`attention.list`)" },
     { "queue", T_OBJECT, "the queue", &queue_shape },
-    { "waiting_by_gate", T_OBJECT | T_LIST, "waiting tasks by the first gate that stops them", &waiting_shape },
+    { "waiting_by_gate", T_OBJECT | T_LIST, "waiting tasks by the first closed gate", &waiting_shape },
     { "partial", T_BOOL, "not all are counted: there are more than 10,000 kinds of tasks (project, kind, agent, limiter, priority …)" },
     { "running", T_OBJECT | T_LIST, "up to 50", &running_shape },
-    { "warning", T_TEXT | T_NULL, "two agents that work in the same folder" },
+    { "warning", T_TEXT | T_NULL, "pairs of agents that work in the same folder" },
     { "alerts", T_OBJECT | T_LIST, "up to 50, oldest first", &alert_shape },
     { "external", T_TEXT | T_LIST, "tasks of live runs that do not belong to this daemon and hold slots", "web-17" },
     { "limits", T_OBJECT | T_LIST, "limits", &shape_limit },
@@ -365,7 +365,7 @@ static int run(struct op_call *call) {
 }
 
 const struct op op_daemon_status = {
-    OP("daemon.status", "GET", "/v1/status", "show everything at a glance"),
+    OP("daemon.status", "GET", "/v1/status", "show a summary of the daemon and its queue"),
     .answers = &status_shape,
     OP_READS(READ, NONE, run),
 };

@@ -211,7 +211,7 @@ static int bad_value(const char *name, const char *value, struct error *err) {
 }
 
 static int bad_tag(struct error *err) {
-    return error_set(err, -EPROTO, "the spec is not as the daemon has written it");
+    return error_set(err, -EPROTO, "the spec is damaged");
 }
 
 static int too_many(const char *what, unsigned most, struct error *err) {
@@ -289,7 +289,7 @@ static int take_word(struct parser *p, const char *name, const char *value, stru
         { "wrap", words->wrap, &p->wraps, RUN_WRAP_MAX, "words in the sandbox" },
         { "wrap_env", words->wrap_env, &p->wrap_envs, RUN_ENV_MAX, "variables of the sandbox" },
         { "prepare_arg", words->prepare_argv, &p->prepare_words, RUN_ARGS_MAX,
-          "words in the command that prepares" },
+          "words in the prepare command" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         if (strcmp(name, lists[i].name) != 0)
@@ -319,8 +319,8 @@ static int take_record(struct parser *p, const char *name, const char *value, st
         if (strcmp(name, "version") != 0
             || !record_number(value, RUNDIR_OLDEST, RUNDIR_VERSION, &p->version))
             return error_set(err, -EPROTO,
-                             "the spec is of version '%.20s', this shim reads %d to %d", value,
-                             RUNDIR_OLDEST, RUNDIR_VERSION);
+                             "the spec has version '%.20s'; this shim reads versions %d to %d",
+                             value, RUNDIR_OLDEST, RUNDIR_VERSION);
         return 0;
     }
     if (strcmp(name, "done") == 0) {
@@ -354,14 +354,14 @@ static int take_record(struct parser *p, const char *name, const char *value, st
 static int check_complete(const struct parser *p, struct error *err) {
     const struct run_spec *spec = p->spec;
     if (!p->done)
-        return error_set(err, -EPROTO, "the spec stops before its end");
+        return error_set(err, -EPROTO, "the spec is truncated");
     if (p->key && !p->tagged)
         return bad_tag(err);
     if (p->args == 0 || !spec->run || !spec->cwd)
-        return error_set(err, -EPROTO, "the spec lacks the %s",
+        return error_set(err, -EPROTO, "the spec has no %s",
                          p->args == 0 ? "command" : (!spec->run ? "run" : "cwd"));
     if (spec->enter && p->wraps == 0)
-        return error_set(err, -EPROTO, "the spec enters a sandbox and has no words for it");
+        return error_set(err, -EPROTO, "the spec enters a sandbox but has no command line for it");
     for (size_t i = 0; i < spec->check_count; i++)
         if (!spec->checks[i].argv[0])
             return error_set(err, -EPROTO, "check %zu of the spec has no command", i);

@@ -36,7 +36,7 @@ static int check_folder(const char *folder, struct error *err) {
         at += length + (at[length] == '/' && at[length + 1] != '\0');
     }
     if (*folder == '\0' || *at != '\0' || strlen(folder) >= FOLDER_MAX)
-        return error_set(err, -EINVAL, "'%.80s' is no folder of a run (example: web-17/2)", folder);
+        return error_set(err, -EINVAL, "'%.80s' is not a run folder (example: web-17/2)", folder);
     return 0;
 }
 
@@ -227,7 +227,7 @@ int rundir_lock_at(int dir, int *ret_fd, struct error *err) {
         return opened;
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         int r = errno == EWOULDBLOCK
-                    ? error_set(err, -EBUSY, "the run folder is locked: a shim lives there")
+                    ? error_set(err, -EBUSY, "the run folder is locked by a live shim")
                     : error_set_errno(err, "lock", "lock");
         close(fd);
         return r;
@@ -321,7 +321,7 @@ int rundir_read_started_at(int dir, const struct tag_key *key, struct run_starte
     if (size < 0)
         return (int)size;
     if (size == 0 || text[0] == '\0')
-        return error_set(err, -ENOENT, "the shim has not said yet who it is");
+        return error_set(err, -ENOENT, "the shim has not identified itself yet");
     struct run_started started = { 0 };
     struct record_in in = { .at = text, .end = text + size };
     const char *name, *value;
@@ -336,10 +336,10 @@ int rundir_read_started_at(int dir, const struct tag_key *key, struct run_starte
                       : take_started(&started, name, value);
     }
     if (key && !(good && tagged))
-        return error_set(err, -EPROTO, "the lock file is not as the shim has written it");
+        return error_set(err, -EPROTO, "the lock file is damaged");
     started.version = (uint32_t)version;
     if (!good || started.shim == 0 || started.boot_id[0] == '\0')
-        return error_set(err, -EPROTO, "the lock file does not say who holds it");
+        return error_set(err, -EPROTO, "the lock file does not name its holder");
     *ret = started;
     return 0;
 }
@@ -421,7 +421,7 @@ int run_end_parse(const char *text, size_t size, const struct tag_key *key, stru
                   struct error *err) {
     json_error_t why;
     if (key && !has_right_tag(text, size, key))
-        return error_set(err, -EPROTO, "'end.json' is not as the shim has written it");
+        return error_set(err, -EPROTO, "'end.json' is damaged");
     _cleanup_(json_freep) json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
     if (!json)
         return error_set(err, -EPROTO, "'end.json' is not readable: %s", why.text);
@@ -448,7 +448,7 @@ int run_end_parse(const char *text, size_t size, const struct tag_key *key, stru
     copy_text(json, "applied", end.applied, sizeof(end.applied));
     copy_text(json, "message", end.message, sizeof(end.message));
     if (!good)
-        return error_set(err, -EPROTO, "'end.json' is not the end of a run");
+        return error_set(err, -EPROTO, "'end.json' does not describe the end of a run");
     *ret = end;
     return 0;
 }

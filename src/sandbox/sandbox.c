@@ -283,7 +283,7 @@ static int put_volume(struct plan_words *words, const struct sandbox_rule *rule,
                       struct error *err) {
     const char *source = rule->access == SANDBOX_BLANK ? "/dev/null" : rule->source;
     if (strchr(source, ':') || strchr(rule->path, ':'))
-        return error_set(err, -EINVAL, "podman cannot show '%.120s': its path has a ':'",
+        return error_set(err, -EINVAL, "podman cannot mount '%.120s': its path contains ':'",
                          rule->path);
     _cleanup_(freep) char *text = xasprintf("--volume=%s:%s:%s", source, rule->path,
                                             rule->access == SANDBOX_WRITE ? "rw" : "ro");
@@ -400,7 +400,7 @@ int sandbox_build(struct sandbox_plan *plan, struct strbuf *out, size_t *ret_cou
     } else if (plan->kind == SANDBOX_WRAP) {
         r = wrap_command_words(plan, &words, err);
     } else {
-        (void)error_set(err, r, "no sandbox is wanted");
+        (void)error_set(err, r, "no sandbox was requested");
     }
     *ret_count = words.count;
     return r;

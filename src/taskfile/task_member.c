@@ -26,11 +26,11 @@
 #define ENV_BYTES   (32 * 1024)
 #define EVERY_LEAST SECONDS(1)
 
-#define NO_COMMAND  "a run names an agent that is configured, no command (capability.commands)"
-#define NOT_WHERE   "where its children work is not for a run to choose"
-#define NOT_RUN     "where its children run is not for a run to choose"
-#define NOT_KEPT    "what its children are kept from is not for a run to choose"
-#define NOT_OF_HOST "the limits of its children are not for a run to choose"
+#define NO_COMMAND  "a run may only name a configured agent, not a command (capability.commands)"
+#define NOT_WHERE   "a run cannot choose where its children work"
+#define NOT_RUN     "a run cannot choose where its children are executed"
+#define NOT_KEPT    "a run cannot choose the sandbox of its children"
+#define NOT_OF_HOST "a run cannot choose the limits of its children"
 
 #define CHOICES(...)                                                                               \
     .choices = (const char *const[]) {                                                             \
@@ -531,7 +531,8 @@ static int check_pairs(const struct task_member *m, const json_t *value, struct 
         if (is_env && !is_variable(key))
             return refuse_key("names of letters, digits and _", key, err);
         if (is_env && strncmp(key, "SLUICE_", strlen("SLUICE_")) == 0)
-            return refuse_key("no names with SLUICE_, which are set for the run", key, err);
+            return refuse_key("no names that begin with SLUICE_, which Sluice sets itself", key,
+                              err);
         if (!json_is_string(text) && (is_env || !(json_is_integer(text) || json_is_null(text)))) {
             char expected[80];
             (void)snprintf(expected, sizeof(expected), "a text for '%s'", utf8_quote(key).text);
@@ -601,7 +602,7 @@ static int read_one(json_t *task, const struct task_read_options *reading, const
         return reading->take ? task_member_unknown(key, err) : 0;
     bool alias = strcmp(m->name, key) != 0;
     if (alias && (json_object_get(task, m->name) || json_object_get(*changed, m->name)))
-        return error_set(err, -EINVAL, "'%s' and '%s' say the same; leave one out", key, m->name);
+        return error_set(err, -EINVAL, "'%s' and '%s' are the same; remove one", key, m->name);
     int r =
         json_is_null(value) ? 0 : task_member_check(m, key, value, &reading->source, &other, err);
     if (r < 0)

@@ -82,10 +82,10 @@ static int check_twice(const struct taskfile *file, const struct yaml_node *mapp
     for (const struct yaml_node *other = mapping->first; other != key; other = other->next) {
         const struct task_member *previous = task_member_find(other->text);
         if (strcmp(other->text, key->text) == 0)
-            return fail_at(file, key, err, "'%s' is said twice, first in line %u", key->text,
+            return fail_at(file, key, err, "'%s' is given twice, first in line %u", key->text,
                            other->line);
         if (previous == m)
-            return fail_at(file, key, err, "'%s' and '%s' (line %u) say the same; leave one out",
+            return fail_at(file, key, err, "'%s' and '%s' (line %u) are the same; remove one",
                            key->text, other->text, other->line);
         if (is_command(m) && is_command(previous))
             return fail_at(file, key, err, "a task has '%s' (line %u) or '%s', not both",
@@ -105,7 +105,8 @@ static int read_member(const struct taskfile *file, const struct yaml_node *mapp
         return fail_at(file, key, err, "%s", unknown.text);
     }
     if (m->flags & MEMBER_NO_DEFAULT && is_default)
-        return fail_at(file, key, err, "'%s' is of one task alone: it has no default", key->text);
+        return fail_at(file, key, err, "'%s' belongs to a single task and cannot be a default",
+                       key->text);
     int r = check_twice(file, mapping, key, m, err);
     if (r >= 0)
         r = read_value(file, m, key, &value, err);
@@ -165,7 +166,7 @@ static int take_name(struct links *l, size_t index, struct error *err) {
     size_t known = l->names.count;
     sym symbol = symbol_intern(&l->names, name, strlen(name));
     if (symbol <= known)
-        return fail_at(l->file, node, err, "there is a task %s in line %u already",
+        return fail_at(l->file, node, err, "task %s already exists in line %u",
                        yaml_noun(node).text, l->file->tasks[l->owners[symbol]]->line);
     l->owners[symbol] = (uint32_t)index;
     return 0;
@@ -307,7 +308,7 @@ static int read_tasks(struct taskfile *file, const struct yaml_node *list, json_
     if (list->kind != YAML_LIST)
         return fail_at(file, list, err, "expected a list of tasks, got %s", yaml_noun(list).text);
     if (list->count == 0)
-        return fail_at(file, list, err, "there are no tasks in it");
+        return fail_at(file, list, err, "it contains no tasks");
     if (list->count > TASKFILE_TASKS_MAX)
         return fail_at(file, list, err, "%zu tasks are too many for one file; maximum is %u",
                        list->count, TASKFILE_TASKS_MAX);
@@ -340,7 +341,7 @@ static int take_head_key(const struct taskfile *file, const struct yaml_node *ke
         if (strcmp(known[i].name, key->text) != 0)
             continue;
         if (*known[i].place)
-            return fail_at(file, key, err, "'%s' is said twice, first in line %u", key->text,
+            return fail_at(file, key, err, "'%s' is given twice, first in line %u", key->text,
                            (*known[i].place)->line);
         *known[i].place = key;
         return 0;
@@ -379,7 +380,7 @@ static int add_project(const struct taskfile *file, const struct head *head, jso
         return 0;
     if (json_object_get(defaults, "project"))
         return fail_at(file, head->project, err,
-                       "'project' is said here and in 'defaults'; leave one out");
+                       "'project' is given here and in 'defaults'; remove one");
     int r = read_value(file, task_member_find("project"), head->project, &project, err);
     if (r >= 0)
         json_object_set_new(defaults, "project", project);
@@ -410,7 +411,7 @@ static int read_mapping(struct taskfile *file, const struct yaml_node *root, str
     }
     const struct yaml_node *tasks = value_of(head.tasks);
     if (!tasks)
-        return fail_at(file, root, err, "there are no tasks in it");
+        return fail_at(file, root, err, "it contains no tasks");
     json_t *defaults = NULL;
     int r = read_head(file, &head, err);
     if (r >= 0)
@@ -426,7 +427,7 @@ static int read_mapping(struct taskfile *file, const struct yaml_node *root, str
 static int read_root(struct taskfile *file, struct error *err) {
     const struct yaml_node *root = file->yaml.root;
     if (!root)
-        return error_set(err, -EINVAL, "%.160s: there are no tasks in it", file->name);
+        return error_set(err, -EINVAL, "%.160s: it contains no tasks", file->name);
     if (root->kind == YAML_MAPPING)
         return read_mapping(file, root, err);
     if (root->kind == YAML_SCALAR)

@@ -90,7 +90,8 @@ TEST(a_run_in_slurm_asks_at_its_addresses_with_its_token) {
     assert_int_equal(unsetenv("SLUICE_SOCKET"), 0);
     assert_int_equal(unsetenv("SLUICE_TOKEN"), 0);
     assert_int_equal(client_open("ftp://nowhere", NULL, &client, &err), -EINVAL);
-    assert_string_equal(err.text, "'ftp://nowhere' is no address of a daemon: https://HOST:PORT");
+    assert_string_equal(
+        err.text, "'ftp://nowhere' is not an address of a daemon: expected https://HOST:PORT");
 }
 
 TEST(one_connection_serves_many_calls) {

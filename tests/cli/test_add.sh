@@ -83,8 +83,8 @@ bad() { # CODE MESSAGE ARGS...
     grep -qF -e "sluice: $want" err && [ "$(grep -c . err)" -le 2 ] && [ ! -s out ]
     report $? "add $*"
 }
-bad 2 'there is no command to run; write it behind --'
-bad 2 'there is no command to run; write it behind --' -- ''
+bad 2 'no command given; write it after --'
+bad 2 'no command given; write it after --' -- ''
 bad 2 "option '--priority': expected a whole number from -1000000 to 1000000, got 'x'" --priority x -- true
 bad 2 "option '--timeout': expected a time span like 90s, 30m, 2h or 1d, got 'soon'" --timeout soon -- true
 bad 2 "option '--in': not a span: 'x'" --in x -- true
@@ -149,7 +149,7 @@ run sluice add -f missing.yaml
 exits 2 'no such file'
 run sluice add -f tasks.yaml --kind x
 exits 2 'options of one task do not go with a file: exit code'
-says "sluice: option '--kind' does not go with --file: write it there
+says "sluice: option '--kind' cannot be used with --file; write it into the file instead
 usage: sluice add [OPTIONS] -- COMMAND...|--agent NAME PROMPT|--file FILE|--formula NAME [::: INPUT...]" 'options of one task do not go with a file'
 run sluice add -f tasks.yaml -- true
 exits 2 'nor does a command'

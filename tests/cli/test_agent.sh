@@ -6,7 +6,7 @@
 
 run sluice agent list
 exits 3 'no daemon: exit code'
-says "sluice: no daemon runs; 'sluice up' starts it" 'no daemon'
+says "sluice: no daemon is running; 'sluice up' starts it" 'no daemon'
 start
 run sluice agent list
 exits 0 'list: exit code'

@@ -52,7 +52,7 @@ says "sluice: the question is empty
 $usage" 'an empty question'
 run sluice ask --default no 'Really?'
 exits 2 'a default without a deadline: exit code'
-says "sluice: '--default' needs '--deadline': it is the answer after that
+says "sluice: '--default' needs '--deadline', after which it is used
 $usage" 'a default without a deadline'
 for call in '--deadline soon' '--deadline 0' '--wait -1' '--wait soon' 'more words'; do
     # shellcheck disable=SC2086 # words

@@ -80,7 +80,7 @@ run sluice config get limit.runs
 exits 2 'get an unknown key: exit code'
 run sluice config get kinds.K.base
 exits 2 'get a pattern: exit code'
-says "sluice: 'kinds.K.base' stands for many keys: put a name into it
+says "sluice: 'kinds.K.base' stands for many keys: replace the capital letter with a name
 usage: sluice config get [--live] [--file FILE] [--set KEY=VALUE]... KEY" 'get a pattern'
 run sluice config get ''
 exits 2 'get nothing'

@@ -14,7 +14,7 @@ link=$(cat out)
 expr "$link" : 'http://127\.0\.0\.1:[0-9]*/#t=[A-Za-z0-9_-]\{43\}$' >/dev/null
 report $? 'no display: the link is printed'
 url=${link%/#*}
-says "sluice: the daemon listens at $url from now on; 'sluice config set http.listen=ADDRESS' chooses another address" \
+says "sluice: the daemon now listens at $url; to use another address: sluice config set http.listen=ADDRESS" \
     'that it listens now is said'
 run sluice status
 rule 'and the status says where' grep -qF "$url" out
@@ -24,7 +24,7 @@ rule 'again: nothing new is opened' [ ! -s err ]
 [ "$(sed 's|/#.*||' out)" = "$url" ] && [ "$(cat out)" != "$link" ]
 report $? 'again: the same port, another code'
 run sluice dash --print --port 1
-says "sluice: the daemon listens at $url already: --port was not needed" 'a port that is not needed'
+says "sluice: the daemon already listens at $url: --port was ignored" 'a port that is not needed'
 run sluice dash --json
 has '"scope":"submit"' 'a page may add tasks'
 run sluice dash --json --admin

@@ -72,7 +72,7 @@ exits 2 'outcome: both from the standard input: exit code'
 # The daemon's own queue.
 run sluice debug scheduler
 exits 3 'no daemon: exit code'
-says "sluice: no daemon runs; 'sluice up' starts it" 'no daemon'
+says "sluice: no daemon is running; 'sluice up' starts it" 'no daemon'
 config 'preset: loopr
 limits: {runs: 0}'
 start
@@ -102,7 +102,7 @@ head -c 9 out | grep -q '^\[{"seq":2'
 report $? 'events --after --json: one list'
 run sluice debug events --after x
 exits 2 'events --after x: exit code'
-says "sluice: option '--after': expected a whole number from 0 on, got 'x'
+says "sluice: option '--after': expected a whole number of at least 0 o, got 'x'
 usage: sluice debug events [--after N]" 'events --after x'
 shown docs/reference/cli/debug.md debug scheduler --snapshot examples/loopr.json
 shown docs/reference/cli/debug.md debug outcome --agent claude --exit 1 tests/fixtures/agents/claude/limit-oauth/stdout

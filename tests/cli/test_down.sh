@@ -13,7 +13,7 @@ prints '{"stopped":false,"already":true,"runs":0}' 'nothing to stop, as JSON'
 start
 run sluice down
 exits 0 'nothing runs: exit code'
-says 'sluice: the daemon has stopped; nothing runs' 'nothing runs'
+says 'sluice: the daemon has stopped; no task is running' 'nothing runs'
 
 # A run that waits for input from the test outlives the daemon.
 mkfifo go

@@ -52,7 +52,7 @@ run sluice graph --project api
 has "$hostile" 'of a project'
 run sluice graph --all --limit 1
 has "$hostile" 'the newest ones'
-says "sluice: there is more than these 1 tasks: '--limit N' shows up to 20000" 'and that there are more'
+says "sluice: only the first 1 tasks are shown; use '--limit N' to show up to 20000" 'and that there are more'
 run sluice graph --json "$plan"
 has '"critical_ms":900000' 'as JSON'
 

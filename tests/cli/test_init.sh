@@ -18,7 +18,7 @@ compare before after 'the file changes nothing'
 
 run sluice init
 exits 4 'a file that is there: exit code'
-says "sluice: '$file' is there already; --force writes it anew" 'a file that is there is not touched'
+says "sluice: '$file' already exists; use --force to overwrite it" 'a file that is there is not touched'
 compare first.yaml "$file" 'not one byte of it'
 run sluice init --preset loopr --force --json
 prints "{\"file\":\"$file\",\"preset\":\"loopr\"}" 'init --force --json'

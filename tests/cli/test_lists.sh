@@ -156,7 +156,7 @@ exits 2 'a line end in a title: exit code'
 rule 'a line end in a title' grep -q "^sluice: input 2 ('b c'): option '--title': expected one line" err
 bad 2 "the prompt is in '--prompt'" --agent echo --prompt x words ::: a
 bad 2 "'--prompt' and '--prompt-file' cannot be used together" --agent echo --prompt x --prompt-file prompt.md ::: a
-bad 2 'lists of inputs do not go with --file' --file tasks.yaml --arg-file list
+bad 2 'lists of inputs cannot be used with --file' --file tasks.yaml --arg-file list
 bad 2 "':::' does not go with --file" --file tasks.yaml ::: a
 bad 2 "there is no project 'nowhere'; 'sluice project add nowhere' makes it" --project nowhere -- echo ::: a b
 bad 2 "task 2: there is no agent 'nobody'" --agent {} hello ::: echo nobody

@@ -8,7 +8,7 @@ config 'limits: {runs: 1}'
 start
 run sluice notify test
 exits 4 'nothing is configured: exit code'
-says "sluice: nobody is told of anything: set 'notify.webhook', 'notify.command' or 'notify.desktop'" 'nothing is configured'
+says "sluice: no notifications are configured: set 'notify.webhook', 'notify.command' or 'notify.desktop'" 'nothing is configured'
 run sluice notify test --json
 prints '{"ways":[]}' 'nothing is configured, as JSON'
 

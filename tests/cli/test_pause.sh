@@ -6,7 +6,7 @@
 
 run sluice pause
 exits 0 'f124: pause: exit code'
-prints 'paused; what runs goes on, nothing new starts' 'f124: pause'
+prints 'paused; running tasks continue, nothing new starts' 'f124: pause'
 run sluice pause
 exits 0 'a second time: exit code'
 rule 'f124: a second time: who paused it' grep -Eq "^the queue is paused already, by $(id -un) (just now|[0-9]+ s ago)\$" out
@@ -28,8 +28,8 @@ rule 'and ends with resume' becomes "$id" 'done'
 run sluice project add web
 run sluice project add api
 run sluice pause web api
-prints 'web paused; what runs goes on, nothing new starts
-api paused; what runs goes on, nothing new starts' 'projects'
+prints 'web paused; running tasks continue, nothing new starts
+api paused; running tasks continue, nothing new starts' 'projects'
 run sluice pause web api --json
 rule 'projects, as JSON' [ "$(grep -o '"already":true,"paused_by":"[^"]*"' out | wc -l)" -eq 2 ]
 run sluice project show web

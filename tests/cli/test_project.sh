@@ -51,7 +51,7 @@ start
 run sluice project show web
 has '  weight       1.5' 'it is kept'
 run sluice project pause web
-prints 'web paused; what runs goes on, nothing new starts' 'pause'
+prints 'web paused; running tasks continue, nothing new starts' 'pause'
 run sluice project show web
 has 'web (paused by ' 'show: paused'
 run sluice project resume web

@@ -49,12 +49,12 @@ add --project web --review -- true
 becomes web-3 held
 run sluice release web-3
 exits 4 'what waits for review: exit code'
-says "sluice: task 'web-3' is held: it waits for a verdict: approve or reject it" 'what waits for review'
+says "sluice: task 'web-3' is held: it waits for review: approve or reject it" 'what waits for review'
 add --project web --hold -- true
 add --project web --hold -- true
 run sluice release --all
 exits 0 '--all leaves it out: exit code'
-says "sluice: task 'web-3' is held: it waits for a verdict: approve or reject it (left out)" \
+says "sluice: task 'web-3' is held: it waits for review: approve or reject it (left out)" \
     '--all leaves it out'
 grep -c '^web-[45] released' out >count
 rule 'and lets the others go' [ "$(cat count)" = 2 ]

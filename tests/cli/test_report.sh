@@ -54,7 +54,7 @@ SLUICE_DONE=$tmp/marker
 export SLUICE_DONE
 run sluice report --done
 exits 0 'no daemon: exit code'
-says 'sluice: no daemon: made the DONE marker, which it will find' 'no daemon'
+says 'sluice: no daemon is running: created the DONE marker, which the next one will find' 'no daemon'
 rule 'the marker is there' [ -e marker ]
 rm marker
 run sluice report --done --tokens 5

@@ -14,11 +14,11 @@ becomes web-2 'done'
 usage='usage: sluice restore --yes FILE'
 run sluice restore night.db
 exits 2 'without --yes: exit code'
-says "sluice: 'restore' replaces every task by those of the backup: say --yes
+says "sluice: 'restore' replaces all tasks with those of the backup: confirm with --yes
 $usage" 'without --yes'
 run sluice restore --yes night.db
 exits 4 'a daemon runs: exit code'
-says "sluice: a daemon is running: 'sluice down' stops it, the runs go on" 'a daemon runs'
+says "sluice: a daemon is running: stop it with 'sluice down' (its runs continue)" 'a daemon runs'
 run sluice restore --yes missing.db
 exits 2 'no such file: exit code'
 says "sluice: cannot open '$tmp/missing.db': No such file or directory" 'no such file'

@@ -108,7 +108,7 @@ kill -INT $runner
 wait $runner
 code=$?
 exits 143 'Ctrl-C: the run was stopped'
-id=$(sed -n 's/^sluice: canceling \([^;]*\); Ctrl-C again leaves it to the daemon$/\1/p' err)
+id=$(sed -n 's/^sluice: canceling \([^;]*\); press Ctrl-C again to detach$/\1/p' err)
 [ -n "$id" ] && becomes "$id" canceled
 report $? 'Ctrl-C: says so, and the task is canceled'
 rm out err # the next command creates them: the old output must not be taken for its output
@@ -121,7 +121,7 @@ kill -INT $runner
 wait $runner
 code=$?
 exits 130 'Ctrl-C twice: exit code'
-id=$(sed -n "s/^sluice: left; 'sluice show \(.*\)' tells what becomes of it\$/\1/p" err)
+id=$(sed -n "s/^sluice: detached; 'sluice show \(.*\)' shows its state\$/\1/p" err)
 [ -n "$id" ] && [ "$(value "$id" state)" = running ]
 report $? 'Ctrl-C twice: left to the daemon'
 finish

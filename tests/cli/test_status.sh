@@ -6,7 +6,7 @@
 
 run sluice status
 exits 3 'no daemon: exit code'
-says "sluice: no daemon runs; 'sluice up' starts it" 'no daemon'
+says "sluice: no daemon is running; 'sluice up' starts it" 'no daemon'
 config 'limits: {runs: 1}
 projects: {web: {prefix: web, max_running: 3}}'
 start

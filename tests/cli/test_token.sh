@@ -15,7 +15,7 @@ token=$(cat out)
 secret=${token#sl_*_} # it may hold a _, or begin with a -
 expr "$token" : 'sl_[a-z2-7]\{10\}_[A-Za-z0-9_-]\{43\}$' >/dev/null
 report $? 'the token alone is on stdout'
-rule 'what it is goes to stderr' grep -q "^sluice: this token is shown once; 'sluice token revoke [a-z2-7]*' ends it$" err
+rule 'what it is goes to stderr' grep -q "^sluice: this token is shown only once; to revoke it: sluice token revoke [a-z2-7]*$" err
 grep -rqF -e "$secret" "$home"
 [ $? = 1 ]
 report $? 'the secret is in no file of the home'
@@ -35,7 +35,7 @@ run sluice token add x --scope owner
 exits 2 'a bad scope: exit code'
 run sluice token add x --expires soon
 exits 2 'a bad time: exit code'
-says "sluice: --expires wants a time like 30d, 12h or never, not 'soon'
+says "sluice: option '--expires': expected a time like 30d, 12h or never, got 'soon'
 usage: sluice token add [--scope read|submit|admin] [--expires TIME] NAME" 'a bad time'
 run sluice token add ci --scope submit --json
 has '"name":"ci","scope":"submit","session":false' 'add as JSON'

@@ -6,7 +6,7 @@
 
 run sluice top --once
 exits 3 'no daemon: exit code'
-says "sluice: no daemon runs; 'sluice up' starts it" 'no daemon'
+says "sluice: no daemon is running; 'sluice up' starts it" 'no daemon'
 run sluice top --pane nowhere
 exits 2 'an unknown pane: exit code'
 run sluice top --pane runing

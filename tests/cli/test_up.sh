@@ -7,10 +7,10 @@
 run sluice up
 exits 0 'up: exit code'
 pid=$(pid_of_daemon)
-says "sluice: the daemon runs (pid $pid) in '$home'" 'up says which daemon'
+says "sluice: the daemon is running (pid $pid) in '$home'" 'up says which daemon'
 run sluice up
 exits 0 'up twice: exit code'
-says "sluice: the daemon runs already (pid $pid)" 'up twice'
+says "sluice: the daemon is already running (pid $pid)" 'up twice'
 rule 'what is no result is not on stdout' [ ! -s out ]
 run sluice up --detach --json
 has "{\"pid\":$pid,\"already\":true,\"role\":\"active\",\"home\":\"$home\",\"socket\":\"$home/sluice.sock\"" 'up --json'
@@ -37,7 +37,7 @@ exits 0 'down'
 # Commands that submit work start the daemon, with one message; commands that only read do not.
 run sluice list
 exits 3 'list starts no daemon: exit code'
-says "sluice: no daemon runs; 'sluice up' starts it" 'list starts no daemon'
+says "sluice: no daemon is running; 'sluice up' starts it" 'list starts no daemon'
 run sluice add --draft -- true
 exits 0 'add starts one'
 says "sluice: started the daemon (pid $(pid_of_daemon))" 'add says so'

@@ -221,15 +221,15 @@ refused() { # MESSAGE ARGUMENTS...
     complains "$message" 'with the reason'
 }
 refused "'best_of' needs a worktree for each candidate: 'sluice config set projects.bare.workspace_mode=worktree'" -p bare --best-of 2 --agent one x
-refused "'agents' is for a task with 'best_of'" -p web --agents one,two x
-refused "'chooser' is for a task with 'best_of'" -p web --agent one --chooser two x
+refused "'agents' can only be used with 'best_of'" -p web --agents one,two x
+refused "'chooser' can only be used with 'best_of'" -p web --agent one --chooser two x
 refused "expected" -p web --agent one --best-of 1 x
 refused "expected" -p web --agent one --best-of 17 x
 refused "there is no agent 'three'" -p web --best-of 2 --agents one,three x
 refused "there is no agent 'three'" -p web --best-of 2 --agent one --chooser three x
 refused "'merge' does not go with 'best_of'" -p web --best-of 2 --agent one --merge mr x
 refused "'spawn' does not go with 'best_of'" -p web --best-of 2 --agent one --spawn plan.yaml x
-refused "'chooser' does not go with 'best_of': a command has no prompt" -p web --best-of 2 --chooser one -- true
+refused "'chooser' cannot be used with 'best_of': a command has no prompt" -p web --best-of 2 --chooser one -- true
 rule 'and nothing is stored' [ "$(last_event)" = "$before" ]
 run sluice best web-1
 exits 0 'best'

@@ -108,7 +108,7 @@ denied 'sluice add --agent helper --priority 49 hi' "'priority'" 'nor goes befor
 denied "sluice add --agent helper --parent $stranger hi" "'parent'" 'nor is a stranger'"'"'s'
 denied "sluice add --agent helper --after $stranger hi" "'depends_on'" 'nor waits for one'
 denied "sluice add --agent helper --after web-99 hi" "'depends_on': 'web-99' is not below" 'and one that is not there sounds the same'
-denied "sluice add --agent helper --timeout 7201 hi" "'timeout_s': a child may have 7200 s at most, as its parent has" 'nor takes longer than its parent'
+denied "sluice add --agent helper --timeout 7201 hi" "'timeout_s': the maximum for a child is 7200 s, that of its parent" 'nor takes longer than its parent'
 denied 'sluice add --agent /bin/sh hi' "'agent'" 'nor is its agent anything but a configured one'
 denied 'sluice add --agent codex hi' "'agent'" 'even if Sluice knows how to start it'
 tries 'sluice add --agent helper --title "$(printf "\033[2J")" hi'

@@ -79,7 +79,7 @@ is_gone "$shim"
 start
 rule 'with it, the next daemon does not believe it' becomes "$id" failed
 run sluice show "$id"
-has "'end.json' is not as the shim has written it" 'and says why'
+has "'end.json' is damaged" 'and says why'
 
 # --- its lock file ---------------------------------------------------------------------------------
 

@@ -177,7 +177,7 @@ rule 'prompt.md has what the iteration was told' cmp -s "told.$id.3" "$home/task
 add --agent pen --until 'done' -- 'paint the door'
 soon [ -s "told.$id.1" ]
 rule 'under until: done the prompt says how to end the loop' [ "$(tail -n 1 "told.$id.1")" = \
-    'When all of it is finished, run: sluice report --done' ]
+    'When everything is finished, run: sluice report --done' ]
 "$SLUICE" cancel "$id" >out
 becomes "$id" canceled
 "$SLUICE" config set loop.done_line= >out

@@ -63,7 +63,7 @@ done
 PATH=$tmp/bin
 start
 run sluice status
-has "sandbox none: 'sluice doctor' says why" 'status says that there is none'
+has "sandbox none: 'sluice doctor' shows why" 'status says that there is none'
 run sluice doctor
 has "auto is none, so agents run without a sandbox: cannot create the sandbox: there is no program 'bwrap' in the daemon's PATH; install bubblewrap" \
     'doctor says why'
@@ -87,7 +87,7 @@ chmod +x broken/bwrap
 PATH=$tmp/broken:$old
 start
 run sluice status
-has "sandbox none: 'sluice doctor' says why" 'one that does not work is none'
+has "sandbox none: 'sluice doctor' shows why" 'one that does not work is none'
 run sluice doctor
 has 'auto is none, so agents run without a sandbox: bwrap: No permissions to create new namespace' 'doctor says why in its own words'
 has '-> let your user create namespaces (docs/guide/sandbox.md), then restart the daemon' 'and what to do about that'

@@ -72,7 +72,7 @@ run sluice why "$id"
 has 'pending in Slurm: Resources' 'so does why'
 run sluice down --wait
 says 'sluice: 1 run on other hosts, or not begun by Slurm, is not waited for
-sluice: the daemon has stopped; nothing runs here' 'down --wait does not call over what Slurm has not begun'
+sluice: the daemon has stopped; no task is running here' 'down --wait does not call over what Slurm has not begun'
 run sluice up
 kill -9 "$(pid_of_daemon)"
 start

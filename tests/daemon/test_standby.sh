@@ -58,7 +58,7 @@ first=$(pid_of_daemon)
 run_b "$SLUICE" up
 exits 0 'a daemon that finds the store in use starts as a standby'
 second=$(in_b pid_of_daemon)
-says "sluice: the daemon runs (pid $second) in '$b', as a standby" 'and up says so'
+says "sluice: the daemon is running (pid $second) in '$b', as a standby" 'and up says so'
 run_b "$SLUICE" up --json
 rule 'up --json tells the role' [ "$(field role)" = standby ]
 ask "$b" /v1/daemon

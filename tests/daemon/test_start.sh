@@ -10,7 +10,7 @@ exits 0 'up starts a daemon'
 pid=$(pid_of_daemon)
 run sluice up
 exits 0 'up twice is well'
-says "sluice: the daemon runs already (pid $pid)" 'up twice says that it runs already'
+says "sluice: the daemon is already running (pid $pid)" 'up twice says that it runs already'
 run "$SLUICED"
 exits 4 'a second daemon on the same home is refused with code 4'
 rule 'a second daemon says who is in its way' grep -q 'is in use by another process' err
@@ -30,7 +30,7 @@ rule 'and says so once' [ ! -s err ]
 run sluice down
 run sluice list
 exits 3 'a command that only looks does not start it: code 3'
-says "sluice: no daemon runs; 'sluice up' starts it" 'and says how to'
+says "sluice: no daemon is running; 'sluice up' starts it" 'and says how to'
 run sluice down
 exits 0 'down without a daemon is well'
 

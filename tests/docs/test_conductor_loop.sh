@@ -13,7 +13,7 @@ says_that 'sluice import conductor --settings' '4 added, 0 already, 0 skipped, 0
 are 'done' task-20260224-081500-berth-model task-20260224-083000-berth-api task-20260224-090500-berth-docs \
     task-20260224-091000-fix-readme
 rule 'an agent that reports its end is not launched again' [ "$(started claude)" = 3 ]
-prompted 'When all of it is finished, run: sluice report --done' 'each prompt says how to end the loop'
+prompted 'When everything is finished, run: sluice report --done' 'each prompt says how to end the loop'
 rule 'the settings are applied' [ "$("$SLUICE" config get limits.runs)-$("$SLUICE" config get limits.roots)-$("$SLUICE" config get tasks.timeout_s)" = 4-2-3600 ]
 rule 'all of them run in the folder of their project' [ "$(sort -u "$log"/*.cwd)" = "$HOME/src/harbor-api" ]
 played

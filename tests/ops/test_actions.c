@@ -59,7 +59,7 @@ TEST(hold_until_a_time) {
     expect(&o, "hold", body, "held", true);
     expect(&o, "hold", "{\"tasks\":[\"1\"]}", "held", false); /* without an end time instead */
     ops_refused(&o, 400, "/v1/tasks/hold", "{\"tasks\":[\"1\"],\"until\":1000}",
-                "'until' has passed: it is in ms since the epoch");
+                "'until' is in the past (it is in ms since the epoch)");
 }
 
 TEST(cancel_retry_delete) {
@@ -123,9 +123,9 @@ TEST(a_verdict_is_for_what_waits_for_one) {
     ops_turn(&o);
     assert_int_equal(state_of(&o, task), TASK_HELD);
     ops_refused(&o, 409, "/v1/tasks/release", "{\"tasks\":[\"1\"]}",
-                "task 't-1' is held: it waits for a verdict: approve or reject it");
+                "task 't-1' is held: it waits for review: approve or reject it");
     ops_refused(&o, 409, "/v1/tasks/hold", "{\"tasks\":[\"1\"]}",
-                "task 't-1' is held: it waits for a verdict: approve or reject it");
+                "task 't-1' is held: it waits for review: approve or reject it");
     expect(&o, "reject", "{\"tasks\":[\"1\"]}", NULL, false);
     fake_run_starts(task);
     ops_turn(&o);

@@ -337,7 +337,7 @@ TEST(members_of_a_task_are_checked) {
         { "\"argv\":[\"a\"],\"timeout\":\"soon\"",
           "'timeout': expected a time span like 90s, 30m, 2h or 1d, got 'soon'" },
         { "\"argv\":[\"a\"],\"timeout\":\"1h\",\"timeout_s\":60",
-          "'timeout' and 'timeout_s' say the same; leave one out" },
+          "'timeout' and 'timeout_s' are the same; remove one" },
         { "\"argv\":[\"a\"],\"usd\":\"$x\"",
           "'usd': expected dollars like 2.50 or $2.50, got '$x'" },
         { "\"argv\":[\"a\"],\"memory\":\"1XB\"",
@@ -364,7 +364,8 @@ TEST(members_of_a_task_are_checked) {
         { "\"argv\":[\"a\"],\"env\":{\"1A\":\"b\"}",
           "'env': expected names of letters, digits and _, got '1A'" },
         { "\"argv\":[\"a\"],\"env\":{\"SLUICE_TASK\":\"b\"}",
-          "'env': expected no names with SLUICE_, which are set for the run, got 'SLUICE_TASK'" },
+          "'env': expected no names that begin with SLUICE_, which Sluice sets itself, got "
+          "'SLUICE_TASK'" },
         { "\"argv\":[\"a\"],\"env\":{\"A\":7}", "'env': expected a text for 'A', got 7" },
         { "\"argv\":[\"a\"],\"cwd\":\"src\"", "'cwd': expected an absolute path, got 'src'" },
         { "\"argv\":[\"a\"],\"title\":\"a\\nb\"",

@@ -127,7 +127,7 @@ TEST(a_dismissed_failure_is_listed_again_when_it_has_failed_again) {
     expect_keys(&o, "failed:web-1");
     ops_add(&o, "\"project\":\"web\",\"hold\":true,");
     ops_refused(&o, 409, DISMISS, "{\"tasks\":[\"web-1\",\"web-2\"]}",
-                "task 'web-2' is held: only failures are dismissed");
+                "task 'web-2' is held: only failed tasks can be dismissed");
     expect_keys(&o, "failed:web-1");
     ops_expect(&o, 200, "POST", DISMISS, "{\"tasks\":[\"web-1\"]}");
     ops_expect(&o, 200, "POST", "/v1/tasks/delete", "{\"tasks\":[\"web-1\"]}");

@@ -341,10 +341,10 @@ TEST(a_child_takes_no_longer_than_its_agent) {
     (void)child_of(&o, task, "");
     refused(&o, task, "/v1/tasks",
             "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"timeout_s\":60.5}]}",
-            "'timeout_s': a child may have 60 s at most, as its agent has");
+            "'timeout_s': the maximum for a child is 60 s, that of its agent");
     refused(&o, task, "/v1/tasks",
             "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"timeout\":\"2m\"}]}",
-            "'timeout_s': a child may have 60 s at most, as its agent has");
+            "'timeout_s': the maximum for a child is 60 s, that of its agent");
     refused(&o, task, "/v1/tasks",
             "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"idle_timeout_s\":31}]}",
             "'idle_timeout_s': a child may have 30 s at most");

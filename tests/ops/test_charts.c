@@ -502,7 +502,7 @@ TEST(a_what_if_request_changes_nothing) {
 TEST(an_invalid_what_if_request_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin_queue(&o);
-    ops_refused(&o, 400, "/v1/whatif", "{}", "nothing to change: give 'set' or 'unset'");
+    ops_refused(&o, 400, "/v1/whatif", "{}", "nothing to change: 'set' or 'unset' is required");
     ops_refused(&o, 400, "/v1/whatif", "{\"set\":{\"limits.runs\":[8]}}",
                 "the value of 'limits.runs' must be a text, a number, or true or false");
     ops_expect(&o, 400, "POST", "/v1/whatif", "{\"set\":{\"limits.runs\":\"many\"}}");

@@ -249,7 +249,7 @@ TEST(a_backup_can_be_opened) {
     assert_false(report.created);
     (void)store_close(copy);
     ops_refused(&o, 400, "/v1/backup", "{\"path\":\"copy.db\"}",
-                "'copy.db' must be an absolute path: the daemon is in another folder");
+                "'copy.db' must be an absolute path: the daemon has another working directory");
 }
 
 /* Other requests are answered while the backup is made, and it contains what they changed before it was complete. */

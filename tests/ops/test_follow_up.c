@@ -71,9 +71,10 @@ TEST(a_message_retries_what_has_failed) {
     some_turns(&o);
     assert_int_equal(seen(&o).attempt, 2);
     assert_int_equal(seen(&o).iteration, 1);
-    ops_refused(&o, 409, AGAIN, "{\"tasks\":[\"web-1\"],\"message\":\"more\"}",
-                "task 'web-1' is starting: only what is done, has failed or was canceled can be "
-                "continued with a message; 'sluice edit' changes the prompt of what waits");
+    ops_refused(
+        &o, 409, AGAIN, "{\"tasks\":[\"web-1\"],\"message\":\"more\"}",
+        "task 'web-1' is starting: only a task that is done, failed or canceled can be continued "
+        "with a message; use 'sluice edit' to change the prompt of a waiting task");
 }
 
 TEST(bad_messages_change_nothing) {
@@ -85,7 +86,7 @@ TEST(bad_messages_change_nothing) {
         "task 'web-2' is a command: it has no prompt that a message could follow; 'sluice again "
         "web-2' runs it again without one");
     ops_refused(&o, 400, AGAIN, "{\"tasks\":[\"web-1\",\"web-2\"],\"message\":\"go on\"}",
-                "'message' is for one task, and there are 2");
+                "'message' can only be used with one task, got 2");
     ops_expect(&o, 400, "POST", AGAIN, "{\"tasks\":[\"web-1\"],\"message\":\"\"}");
     ops_expect(&o, 404, "POST", AGAIN, "{\"tasks\":[\"web-9\"],\"message\":\"go on\"}");
     assert_int_equal(seen(&o).state, TASK_DONE);

@@ -497,12 +497,12 @@ TEST(doctor_says_which_cgroups_were_left) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     _cleanup_(reply_finish) struct reply none = get(&o, "/v1/doctor");
-    assert_string_equal(check_text(&none, "cgroups"), "none is left of daemons that are gone");
+    assert_string_equal(check_text(&none, "cgroups"), "none is left over from stopped daemons");
     fake_cgroups_left(19, 2);
     _cleanup_(reply_finish) struct reply some = get(&o, "/v1/doctor");
     fake_cgroups_left(0, 0);
     assert_string_equal(check_text(&some, "cgroups"),
-                        "of daemons that are gone: 19 removed, 2 with runs that live");
+                        "from stopped daemons: 19 removed, 2 with live runs");
 }
 
 TEST(agents_limiters_and_groups_are_listed) {

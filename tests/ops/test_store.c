@@ -173,7 +173,7 @@ TEST(a_task_that_is_deleted_before_the_answer_is_not_found) {
     assert_true(core_task(engine_core(o.engine), 1, &t));
     assert_int_equal(t.state, TASK_HELD); /* all or none */
     assert_int_equal(reply_int(&r, "error.index"), 1);
-    reply_expect(r, 404, "task '#2' was deleted meanwhile");
+    reply_expect(r, 404, "task '#2' has been deleted");
 }
 
 TEST(external_ids_need_no_query) {

@@ -181,7 +181,7 @@ BOTH_WAYS(with_its_key_it_is_none) {
     assert_int_equal(adopt(stage, &key, NULL), ADOPTED_LOST);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_LOST);
-    assert_string_equal(end->message, "'end.json' is not as the shim has written it");
+    assert_string_equal(end->message, "'end.json' is damaged");
     stage_await(stage, no_process_is_left, NULL, "the end of the last process");
     stage_free(stage);
 }
@@ -329,7 +329,7 @@ ONE_WAY(a_spec_that_was_changed_is_not_run) {
     assert_string_equal(run_changed(stage, 1, NULL), "forged\n");
     assert_string_equal(run_changed(stage, 2, &key), "");
     assert_int_equal(stage->runs[2].end.kind, RUN_END_LAUNCH);
-    assert_string_equal(stage->runs[2].end.message, "the spec is not as the daemon has written it");
+    assert_string_equal(stage->runs[2].end.message, "the spec is damaged");
     stage_free(stage);
 }
 

@@ -117,7 +117,7 @@ TEST(impossible_front_matter_is_refused_with_its_line) {
     expect_refused("---\nbranch: two words\n---\n",
                    "a.md:2: 'branch': expected one word, got 'two words'");
     expect_refused("---\nagent_flow: a\nagent_flow: b\n---\n",
-                   "a.md:3: 'agent_flow' is said twice, first in line 2");
+                   "a.md:3: 'agent_flow' is given twice, first in line 2");
 }
 
 TEST(front_matter_that_cannot_take_it_is_left_alone) {

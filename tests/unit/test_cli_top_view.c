@@ -186,7 +186,7 @@ TEST(what_stops_everything_is_shown_first) {
                       "1799999820000,\"store\":{\"full\":true},\"blocked_dependencies\":2,"
                       "\"alerts\":[{\"key\":\"breaker\",\"text\":\"codex does not start\","
                       "\"since\":1799999820000},{\"key\":\"b\",\"text\":\"c\",\"since\":1}]}");
-    check_has(&top, "sluice 1.0  PAUSED by ann 3 m ago  DISK FULL: nothing new is taken\n");
+    check_has(&top, "sluice 1.0  PAUSED by ann 3 m ago  DISK FULL: new tasks are refused\n");
     check_has(&top, "! 2 alerts: codex does not start\n");
     top.pane = TOP_PANE_ALERTS;
     check_has(&top, "3 m ago  breaker  codex does not start\n");

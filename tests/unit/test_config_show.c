@@ -142,7 +142,7 @@ FIXTURE_TEST(explain_describes_one_key) {
     assert_int_equal(config_explain(config, "limits.runs", false, &out, NULL), 0);
     assert_string_equal(strbuf_text(&out),
                         "limits.runs\n"
-                        "  Most runs at once; unlimited also means that `pace` is not applied.\n"
+                        "  Maximum number of concurrent runs; unlimited also disables `pace`.\n"
                         "\n"
                         "  value:    a whole number from 0 to 1000000000 or unlimited\n"
                         "  default:  8\n"

@@ -69,7 +69,7 @@ TEST(heads_that_are_wrong_are_refused) {
     refused("colour: red\n", "t.yaml:1:1: a file of tasks has no 'colour'; it has project, group, "
                              "draft, defaults and tasks");
     refused("tasks: [{run: x}]\ntasks: [{run: x}]\n",
-            "t.yaml:2:1: 'tasks' is said twice, first in line 1");
+            "t.yaml:2:1: 'tasks' is given twice, first in line 1");
     refused("group: [a]\ntasks: [{run: x}]\n", "t.yaml:1:8: 'group': expected a name of 1 to 128 "
                                                "bytes without control characters, got a list");
     refused("draft: yes\ntasks: [{run: x}]\n",
@@ -77,13 +77,13 @@ TEST(heads_that_are_wrong_are_refused) {
     refused("defaults: claude\ntasks: [{run: x}]\n",
             "t.yaml:1:11: 'defaults': expected members of a task, got 'claude'");
     refused("defaults: {id: a}\ntasks: [{run: x}]\n",
-            "t.yaml:1:12: 'id' is of one task alone: it has no default");
+            "t.yaml:1:12: 'id' belongs to a single task and cannot be a default");
     refused("defaults: {needs: a}\ntasks: [{run: x}]\n",
-            "t.yaml:1:12: 'needs' is of one task alone: it has no default");
+            "t.yaml:1:12: 'needs' belongs to a single task and cannot be a default");
     refused("defaults: {agnet: a}\ntasks: [{run: x}]\n",
             "t.yaml:1:12: a task has no 'agnet'; did you mean 'agent'?");
     refused("project: a\ndefaults: {project: b}\ntasks: [{run: x}]\n",
-            "t.yaml:1:1: 'project' is said here and in 'defaults'; leave one out");
+            "t.yaml:1:1: 'project' is given here and in 'defaults'; remove one");
 }
 
 TEST(input_is_bounded) {
@@ -137,15 +137,15 @@ TEST(unknown_members_name_the_nearest) {
 
 TEST(duplicate_members_are_refused) {
     refused("- run: x\n  kind: a\n  kind: b\n",
-            "t.yaml:3:3: 'kind' is said twice, first in line 2");
+            "t.yaml:3:3: 'kind' is given twice, first in line 2");
     refused("- run: x\n  needs: a\n  depends_on: b\n",
-            "t.yaml:3:3: 'depends_on' and 'needs' (line 2) say the same; leave one out");
+            "t.yaml:3:3: 'depends_on' and 'needs' (line 2) are the same; remove one");
     refused("- run: x\n  timeout_s: 5\n  timeout: 5s\n",
-            "t.yaml:3:3: 'timeout' and 'timeout_s' (line 2) say the same; leave one out");
+            "t.yaml:3:3: 'timeout' and 'timeout_s' (line 2) are the same; remove one");
     refused("- id: a\n  run: x\n  name: a\n",
-            "t.yaml:3:3: 'name' and 'id' (line 1) say the same; leave one out");
+            "t.yaml:3:3: 'name' and 'id' (line 1) are the same; remove one");
     refused("- run: x\n  argv: [x]\n",
-            "t.yaml:2:3: 'argv' and 'run' (line 1) say the same; leave one out");
+            "t.yaml:2:3: 'argv' and 'run' (line 1) are the same; remove one");
     refused("- run: x\n  prompt: y\n", "t.yaml:2:3: a task has 'run' (line 1) or 'prompt', not "
                                        "both");
     refused("- run: x\n  env: {A: 1, B: 2, A: 3}\n", "t.yaml:2:21: 'A' is said twice");
@@ -259,7 +259,7 @@ TEST(wrong_gates_are_refused) {
 
 TEST(names_are_unique) {
     refused("- {id: a, run: x}\n- {id: b, run: x}\n- {name: a, run: x}\n",
-            "t.yaml:3:10: there is a task 'a' in line 1 already");
+            "t.yaml:3:10: task 'a' already exists in line 1");
     refused("- {id: 'a, b', run: x}\n", "t.yaml:1:8: expected a name without commas, got 'a, b'");
     refused("- {id: '', run: x}\n",
             "t.yaml:1:8: 'id': expected a name of 1 to 128 bytes without control "

@@ -233,7 +233,7 @@ TEST(two_names_of_one_member_are_refused) {
     bool changed;
     json_t *task = json_of("{\"needs\":[\"a\"],\"after\":\"b\"}");
     assert_int_equal(task_members_read(task, &reading, &changed, &err), -EINVAL);
-    assert_string_equal(err.text, "'after' and 'depends_on' say the same; leave one out");
+    assert_string_equal(err.text, "'after' and 'depends_on' are the same; remove one");
     json_decref(task);
 }
 

@@ -71,13 +71,13 @@ export interface Hours {
 export interface Agent {
     /** its name */
     name: string;
-    /** it is configured, or a task has named it */
+    /** it is configured, or a task names it */
     named: boolean;
     /** its command, if it has one of its own */
     command: string[];
-    /** what a run would start */
+    /** the program that a run starts */
     program: string | null;
-    /** where that is in the PATH of runs */
+    /** its path in the PATH of runs */
     found: string | null;
     /** agents that take over while it is closed */
     failover: string[];
@@ -87,9 +87,9 @@ export interface Agent {
     model: string | null;
     /** how its output is read */
     adapter: string | null;
-    /** it is a worker, which takes tasks that name no agent */
+    /** it is a worker: it takes tasks that name no agent */
     roster: boolean;
-    /** most runs at once; null: no limit */
+    /** maximum number of runs at once; null: no limit */
     slots: number | null;
     /** live runs */
     used: number;
@@ -97,7 +97,7 @@ export interface Agent {
     limiter: string | null;
     /** its opening hours; null: none */
     hours: Hours | null;
-    /** several launches in a row failed: nothing is given to it before */
+    /** several launches in a row failed: it gets no tasks before this time */
     closed_until: number | null;
 }
 
@@ -291,15 +291,15 @@ export interface Candidate {
     state: State;
     /** why it is held */
     hold: Hold | null;
-    /** how many runs it has had */
+    /** number of its runs */
     attempt: number;
     /** tokens that its runs have used */
     tokens: number;
-    /** what its runs have cost; null: its agent does not report it */
+    /** cost of its runs; null: its agent does not report it */
     usd: number | null;
     /** its branch; null: it has not run */
     branch: string | null;
-    /** files that it has changed; null: not known yet */
+    /** number of changed files; null: not known yet */
     files: number | null;
     /** lines added */
     insertions: number | null;
@@ -309,9 +309,9 @@ export interface Candidate {
     has_diff: boolean;
     /** it is the pick */
     picked: boolean;
-    /** `passed`: it is done; `failed`: a check of its last run has failed; null: neither. Not in `task.show` */
+    /** `passed`: it is done; `failed`: a check of its last run failed; null: neither. Not in `task.show` */
     checks?: string | null;
-    /** why its last run failed. Not in `task.show` */
+    /** the reason its last run failed. Not in `task.show` */
     message?: string | null;
 }
 
@@ -319,29 +319,29 @@ export interface Candidate {
 export interface BestOf {
     /** the task */
     task: string;
-    /** the task whose agent picks; null: a person does */
+    /** the task whose agent picks; null: a person picks */
     chooser: string | null;
     /** the pick */
     picked: string | null;
-    /** who has picked it; `checks`: it was the only one that is done */
+    /** who picked it; `checks`: it was the only candidate that is done */
     by: string | null;
-    /** why it was picked */
+    /** the reason for the pick */
     reason: string | null;
     /** when it was picked */
     picked_at: number | null;
-    /** why the last pick could not be merged */
+    /** the reason the last pick could not be merged */
     refused: string | null;
     /** tokens that all candidates and the chooser have used */
     tokens: number;
-    /** what they have cost, as far as it is known */
+    /** their cost, as far as it is known */
     usd: number;
     /** in the order in which they were added */
     candidates: Candidate[];
 }
 
-/** a budget with which it goes on: twice what it has, or has used, as parameters of `task.budget` */
+/** a budget with which it can continue: twice what it has, or has used, as parameters of `task.budget` */
 export interface RaisedBudget {
-    /** of all its runs; null: this limit was not reached */
+    /** for all its runs; null: this limit was not reached */
     tokens: number | null;
     /** the same in dollars */
     usd: number | null;
@@ -349,33 +349,33 @@ export interface RaisedBudget {
     run_tokens: number | null;
     /** the same in dollars */
     run_usd: number | null;
-    /** of a project, or of all: the setting that `config.set` changes */
+    /** for a project, or for all projects: the setting that `config.set` changes */
     setting: string | null;
     /** its new value */
     value: number | null;
 }
 
-/** something that waits for a person */
+/** an item that waits for a person */
 export interface Attention {
-    /** names the item as long as it is there */
+    /** identifies the item while it exists */
     key: string;
     /** why it needs a person */
     kind: AttentionKind;
-    /** the account, agent, project or the like that it is about, if it is not a task */
+    /** the account, agent, project or other subject, if it is not a task */
     name: string | null;
-    /** why it is here: of a failure its last error, of a review the final message */
+    /** the reason: for a failure its last error, for a review the final message */
     text: string | null;
     /** since when */
     since: number | null;
-    /** how many tasks wait for it; up to 1,000 are counted */
+    /** number of tasks that wait for it; at most 1,000 are counted */
     blocks: number;
     /** its task */
     task: Task | null;
-    /** what it asks */
+    /** its question */
     question: Question | null;
-    /** of one that waits for a pick: its candidates */
+    /** for a task that waits for a pick: its candidates */
     best_of: BestOf | null;
-    /** of one that has used up its budget */
+    /** for a task that has used up its budget */
     raise: RaisedBudget | null;
 }
 
@@ -387,17 +387,17 @@ export interface Setting {
     value: unknown | null;
     /** what `auto` stands for */
     resolved?: unknown;
-    /** where the value comes from */
+    /** the origin of the value */
     origin: string | null;
 }
 
-/** something that a kernel may allow */
+/** an optional kernel feature */
 export interface Feature {
     /** its name */
     name: string;
-    /** it is allowed */
+    /** it is available */
     there: boolean;
-    /** what the daemon does without it */
+    /** the fallback in use without it */
     instead: string | null;
     /** how to get it */
     fix: string | null;
@@ -407,13 +407,13 @@ export interface Feature {
 export interface Check {
     /** its name */
     name: string;
-    /** nothing has to be put right */
+    /** nothing must be fixed */
     ok: boolean;
-    /** `warning`: to be known; `bad`: to be put right */
+    /** `warning`: nothing must be fixed; `bad`: must be fixed */
     level: Level;
-    /** what was found */
+    /** the finding */
     text: string;
-    /** what to do */
+    /** the fix */
     fix: string | null;
 }
 
@@ -441,9 +441,9 @@ export interface Event {
     data: Record<string, unknown>;
 }
 
-/** how many tasks wait */
+/** number of waiting tasks */
 export interface Queue {
-    /** how many wait */
+    /** number of waiting tasks */
     depth: number;
     /** by kind */
     depths: Record<string, number>;
@@ -451,11 +451,11 @@ export interface Queue {
     soft: number | null;
     /** `queue.hard` */
     hard: number | null;
-    /** while more than `soft` wait */
+    /** true while more than `soft` tasks wait */
     warning: string | null;
 }
 
-/** waiting tasks that the same gate stops first */
+/** waiting tasks with the same first closed gate */
 export interface GateCount {
     /** the gate */
     gate: string;
@@ -463,11 +463,11 @@ export interface GateCount {
     count: number;
     /** up to three from the front of the queue */
     examples: string[];
-    /** the reason of the first of these */
+    /** the reason for the first of these */
     why: string | null;
 }
 
-/** a task that runs */
+/** a running task */
 export interface RunningTask extends Task {
     /** the last line of its output; of an agent, of its transcript (`task.log`, `format=text`) */
     last_line: string | null;
@@ -475,9 +475,9 @@ export interface RunningTask extends Task {
 
 /** a problem that needs a person */
 export interface Alert {
-    /** what it is about */
+    /** its subject */
     key: string;
-    /** what is wrong */
+    /** the problem */
     text: string;
     /** since when */
     since: number | null;
@@ -649,13 +649,13 @@ export interface HostLoad {
     load: number | null;
 }
 
-/** what keeps the state */
+/** the store */
 export interface Store {
     /** its size */
     bytes: number | null;
     /** of its log */
     log_bytes: number | null;
-    /** no new tasks are taken */
+    /** new tasks are refused */
     full: boolean;
 }
 
@@ -663,7 +663,7 @@ export interface Store {
 export interface Listener {
     /** its address */
     url: string | null;
-    /** why there is none */
+    /** why there is no listener */
     problem: string | null;
 }
 
@@ -671,11 +671,11 @@ export interface Listener {
 export interface Sandbox {
     /** what `auto` means */
     auto: string;
-    /** why it is none */
+    /** why there is no sandbox */
     why: string | null;
 }
 
-/** everything at a glance */
+/** a summary of the daemon and its queue */
 export interface Status {
     /** of the daemon */
     version: string;
@@ -683,7 +683,7 @@ export interface Status {
     pid: number;
     /** when it started */
     started_at: number;
-    /** its clock, to which all times refer */
+    /** its clock; all times refer to it */
     now: number;
     /** its folder */
     home: string;
@@ -707,21 +707,21 @@ export interface Status {
     counts: Record<State, number>;
     /** tasks that could start */
     ready: number;
-    /** tasks that wait for one that failed or was canceled or invalidated */
+    /** tasks that wait for one that failed, was canceled or was invalidated */
     blocked_dependencies: number;
-    /** questions of runs without an answer */
+    /** unanswered questions of runs */
     questions: number;
-    /** what waits for a person (`attention.list`) */
+    /** items that wait for a person (`attention.list`) */
     attention: number;
     /** the queue */
     queue: Queue;
-    /** waiting tasks by the first gate that stops them */
+    /** waiting tasks by the first closed gate */
     waiting_by_gate: GateCount[];
     /** not all are counted: there are more than 10,000 kinds of tasks (project, kind, agent, limiter, priority …) */
     partial: boolean;
     /** up to 50 */
     running: RunningTask[];
-    /** two agents that work in the same folder */
+    /** pairs of agents that work in the same folder */
     warning: string | null;
     /** up to 50, oldest first */
     alerts: Alert[];
@@ -755,9 +755,9 @@ export interface Start {
     project: string;
     /** its agent */
     agent: string | null;
-    /** its place in the order */
+    /** its position in the order */
     score: number;
-    /** when; later than now for those that follow after `pace.spawn_delay_s`, if nothing changes until then */
+    /** when it starts; later than now for tasks that wait for `pace.spawn_delay_s`, if nothing changes until then */
     at: number;
 }
 
@@ -811,9 +811,9 @@ export interface Host {
 export interface Way {
     /** its setting */
     way: string;
-    /** the sample went through */
+    /** the sample was delivered */
     ok: boolean;
-    /** what came of it */
+    /** the result, for people */
     text: string;
 }
 
@@ -1619,7 +1619,7 @@ export interface AgentList {
 
 /** POST /v1/attention/dismiss */
 export interface AttentionDismiss {
-    /** how many of them were not so before */
+    /** number of tasks that changed */
     changed: number;
     /** whether they are dismissed now */
     dismissed: boolean;
@@ -1627,11 +1627,11 @@ export interface AttentionDismiss {
 
 /** GET /v1/attention */
 export interface AttentionList {
-    /** how many there are */
+    /** total number of items */
     total: number;
-    /** how many of each kind */
+    /** number of items by kind */
     counts: Record<AttentionKind, number>;
-    /** the worst of them */
+    /** the highest severity */
     items: Attention[];
 }
 
@@ -1641,11 +1641,11 @@ export interface ConfigGet {
     key: string;
     /** its value in force */
     value: unknown | null;
-    /** where the value comes from */
+    /** the origin of the value */
     origin: string | null;
     /** what it does */
     text: string;
-    /** what it may be */
+    /** the values it accepts */
     expected: string | null;
     /** its default */
     default: unknown | null;
@@ -1671,7 +1671,7 @@ export interface ConfigReload {
 
 /** POST /v1/config */
 export interface ConfigSet {
-    /** the settings that have another value now */
+    /** the settings whose value has changed */
     changed: string[];
 }
 
@@ -1687,9 +1687,9 @@ export interface DaemonBackup {
 
 /** GET /v1/doctor */
 export interface DaemonDoctor {
-    /** what the kernel lets the daemon do */
+    /** kernel features */
     features: Feature[];
-    /** what a person should look at */
+    /** checks */
     checks: Check[];
 }
 
@@ -1701,21 +1701,21 @@ export interface DaemonHealth {
     version?: string;
     /** its process */
     pid?: number;
-    /** since when, in seconds */
+    /** uptime in seconds */
     uptime_s?: number;
-    /** nothing starts */
+    /** dispatch is paused */
     paused?: boolean;
-    /** what keeps its state */
+    /** the type of its store */
     store?: string;
-    /** it works */
+    /** it is healthy */
     ok: boolean;
-    /** what the kernel does not let it do; see `GET /v1/doctor` */
+    /** missing kernel features; see `GET /v1/doctor` */
     degraded?: string[];
 }
 
 /** POST /v1/pause */
 export interface DaemonPause {
-    /** nothing starts */
+    /** dispatch is paused */
     paused: boolean;
     /** it was so before: nothing has changed */
     already: boolean;
@@ -1727,7 +1727,7 @@ export interface DaemonPause {
 
 /** POST /v1/resume */
 export interface DaemonResume {
-    /** nothing starts */
+    /** dispatch is paused */
     paused: boolean;
     /** it was so before: nothing has changed */
     already: boolean;
@@ -1735,7 +1735,7 @@ export interface DaemonResume {
 
 /** GET /v1/daemon */
 export interface DaemonShow {
-    /** it works */
+    /** it is healthy */
     ok: boolean;
     /** `active` or `standby` */
     role: string;
@@ -1745,21 +1745,21 @@ export interface DaemonShow {
     pid: number;
     /** its host */
     host: string;
-    /** since when it is in this role */
+    /** when it took this role */
     since: number;
-    /** of the active one: it would wait again if it lost the store */
+    /** for the active one: it becomes a standby again if it loses the store */
     standby?: boolean;
-    /** of the active one: where it can be reached */
+    /** for the active one: its addresses */
     addresses?: string[];
-    /** of a standby: the active one */
+    /** for a standby: the active one */
     active?: ActiveDaemon;
-    /** of a standby: why it cannot use the store */
+    /** for a standby: why it cannot use the store */
     problem?: string | null;
 }
 
 /** POST /v1/shutdown */
 export interface DaemonStop {
-    /** it ends */
+    /** it is stopping */
     ok: boolean;
 }
 
@@ -1855,7 +1855,7 @@ export interface LimiterList {
 
 /** POST /v1/notify/test */
 export interface NotifyTest {
-    /** those that are configured */
+    /** the configured channels */
     ways: Way[];
 }
 
