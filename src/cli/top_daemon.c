@@ -53,8 +53,9 @@ void top_daemon_close(struct top_daemon *d) {
 static void set_unreachable(struct top_daemon *d, struct top *top) {
     d->events = client_close(d->events);
     log_stream_close(&d->log);
+    if (!top->unreachable)
+        strbuf_clear(&top->message); /* that it is away matters more */
     top->unreachable = true;
-    strbuf_clear(&top->message); /* that it is away matters more */
     d->reconnected = clock_read_steady();
 }
 
@@ -394,9 +395,13 @@ static void show_soon(struct top_daemon *d) {
 }
 
 static void set_refused(struct top_daemon *d, struct top *top) {
-    if (!request_was_answered(&d->req))
-        set_unreachable(d, top);
-    top_set_message(top, true, "%s", d->req.err.text);
+    if (request_was_answered(&d->req)) {
+        top_set_message(top, true, "%s", d->req.err.text);
+        return;
+    }
+    set_unreachable(d, top);
+    top_set_message(top, true, "the daemon is away; %s",
+                    client_is_absent(d->req.err.code) ? "nothing was changed" : d->req.err.text);
 }
 
 static json_t *body_of(const struct top *top) {

@@ -128,7 +128,7 @@ shows '[y/n] approve web-2?' 'the last one'
 kill -9 "$(pid_of_daemon)"
 shows '[y/n] approve web-2?' 'a daemon that was killed does not close a prompt'
 keys y
-shows 'the daemon is away; nothing was changed' 'and nothing is sent to no daemon'
+shows 'the daemon is away; ' 'and nothing is sent to no daemon'
 start
 rule 'it still waits' [ "$(value web-2 state)" = held ]
 keys Escape

@@ -48,7 +48,8 @@ exits 0 'it reads the history'
 shape() {
     (
         cd "$repo/.git" && cat config HEAD objects/info/alternates packed-refs 2>/dev/null
-        ls hooks objects/pack objects/"$(printf %.2s "$blob")"
+        ls hooks objects/pack
+        cksum "$loose"
         git for-each-ref --format='%(refname) %(objectname)'
     )
     git -C "$repo" status --porcelain

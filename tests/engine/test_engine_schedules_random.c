@@ -289,6 +289,16 @@ static void add_record(struct era *era, const struct record *record) {
     era->records[era->record_count++] = *record;
 }
 
+/* The last record of an earlier era ends when the era does, and is shown until there is another one. A
+ * clock that was set back makes it later than the begin of the current era. */
+static struct era *era_of_record(unsigned schedule, int64_t first) {
+    for (struct era *era = &eras[era_count]; era-- > eras;)
+        for (size_t i = 0; era->schedule == schedule && i < era->record_count; i++)
+            if (era->records[i].first == first)
+                return era;
+    return current[schedule];
+}
+
 static int64_t parse_id(const char *id) {
     struct tm tm = { 0 };
     const char *time = strchr(id, '@');
@@ -322,15 +332,8 @@ static void see_event(const struct event_row *event) {
     const char *name = json_string_value(json_object_get(data, "schedule"));
     struct era *era = current[name[1] - '0'];
     int64_t first = json_integer_value(json_object_get(data, "first")) / 1000;
-    /* The last record of an earlier era ends when the era does. */
-    for (size_t i = era_count; !fired && i > 0; i--)
-        for (size_t k = 0;
-             eras[i - 1].schedule == (unsigned)(name[1] - '0') && k < eras[i - 1].record_count; k++)
-            if (eras[i - 1].records[k].first == first) {
-                era = &eras[i - 1];
-                i = 1;
-                break;
-            }
+    if (!fired)
+        era = era_of_record((unsigned)(name[1] - '0'), first);
     if (!era)
         broken("an event of a schedule that does not exist", name, first);
     struct record record = { .first = first,
@@ -372,12 +375,14 @@ static void see_schedule(unsigned i) {
         assert_null(era);
         return;
     }
-    if (now.skip_count > 0 && now.skips[0].first / 1000 > era->from) {
+    struct era *owner =
+        now.skip_count > 0 ? era_of_record(i, now.skips[0].first / 1000) : NULL;
+    if (owner && (owner != era || now.skips[0].first / 1000 > era->from)) {
         struct record record = { .first = now.skips[0].first / 1000,
                                  .last = now.skips[0].last / 1000,
                                  .count = now.skips[0].count };
         snprintf(record.reason, sizeof(record.reason), "%s", now.skips[0].reason);
-        add_record(era, &record);
+        add_record(owner, &record);
     }
     see_pause(era, defs[i].paused);
     if (era->settled == INT64_MAX)
@@ -545,8 +550,11 @@ static int run_now(struct engine *e, struct kit_ask *ask) {
 static void happen(void) {
     struct kit_ask run = { .run = run_now, .text = name_of(roll(SCHEDULES)) };
     refuses = roll(12) == 0;
-    if (roll(3) == 0)
-        late_crash_commit(1 + roll(3), roll(2));
+    /* One roll in each statement: compilers differ in the order of operands. */
+    if (roll(3) == 0) {
+        unsigned commits = 1 + roll(3);
+        late_crash_commit(commits, roll(2));
+    }
     if (roll(5) == 0)
         late_fail_commit(1 + roll(2));
     switch (roll(14)) {
@@ -616,7 +624,9 @@ static void begin_history(void) {
     begin = latest = (int64_t)timegm(&day);
     clock_shift_wall((begin - wall()) * 1000);
     for (unsigned i = 0; i < SCHEDULES; i++) {
-        defs[i] = (struct definition){ .exists = i < 3, .overlap = roll(3), .catch_up = roll(3) };
+        defs[i] = (struct definition){ .exists = i < 3 };
+        defs[i].overlap = roll(3);
+        defs[i].catch_up = roll(3);
         current[i] = NULL;
         redefine(i);
         if (defs[i].exists)
