@@ -55,7 +55,7 @@ limited() {
     [ "$("$SLUICE" limiter list --json | first state)-$(task_count starting,running)" = backoff-0 ]
 }
 
-mux new-session -d -x 100 -y 25 "cd '$HOME/src/web' && exec env TERM=xterm-256color PS1='$ ' sh"
+mux new-session -d -x 100 -y 28 "cd '$HOME/src/web' && exec env TERM=xterm-256color PS1='$ ' sh"
 soon at_prompt || die 'has no prompt'
 scene 1 'sluice config set projects.web.path="$PWD" projects.web.workspace_mode=worktree'
 scene 1.5 'sluice add --project web --agent claude "Say in the README how to run the tests."'
