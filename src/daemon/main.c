@@ -28,7 +28,7 @@ static const char arguments_usage[] =
     "usage: sluiced [--home DIR] [--ready-fd N] [--web-dir DIR]\n"
     "       sluiced [--home DIR] --check | --doctor | --restore FILE\n"
     "       sluiced [--home DIR] --store-copy FROM TO | --store-show STORE | --store-migrate URL\n"
-    "       sluiced --api markdown|openapi|members|typescript|css|form | --version\n"
+    "       sluiced --api markdown|openapi|members|typescript|css|form|events | --version\n"
     "\n"
     "The daemon of Sluice; `sluice up` starts it. Runs in the foreground until SIGTERM or SIGINT; "
     "what it\n"

@@ -184,6 +184,7 @@ int daemon_print_api(const char *format) {
         { "openapi", print_openapi },    { "markdown", op_print_markdown },
         { "members", op_print_members }, { "typescript", op_print_typescript },
         { "css", op_print_css },         { "form", op_print_form },
+        { "events", op_print_events },
     };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
@@ -192,10 +193,10 @@ int daemon_print_api(const char *format) {
             fputs(strbuf_text(&out), stdout);
             return fflush(stdout) == 0 ? DAEMON_OK : DAEMON_FAILED;
         }
-    fprintf(
-        stderr,
-        "sluiced: unknown format '%s': use markdown, openapi, members, typescript, css or form\n",
-        format);
+    fprintf(stderr,
+            "sluiced: unknown format '%s': use markdown, openapi, members, typescript, css, form "
+            "or events\n",
+            format);
     return DAEMON_USAGE;
 }
 

@@ -8,12 +8,14 @@
  * The price: when the commit FAILED, the core knows things that never happened. It is rebuilt from
  * the rows by the code that runs after a crash; reports of the executor are kept and applied
  * again. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/json_write.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/event_kinds.h"
 #include "engine/note.h"
 #include "engine/redaction.h"
 #include "os/clock.h"
@@ -163,6 +165,7 @@ int engine_apply(struct engine *e, const struct fact *fact, struct error *err) {
 
 void engine_event(struct engine *e, const char *kind, task_id task, uint32_t attempt,
                   const char *data) {
+    assert(event_kind_is_known(kind));
     struct event_row *row = LIST_ADD(&e->turn.events);
     *row = (struct event_row){
         .seq = ++e->last_event,

@@ -248,6 +248,7 @@ void op_print_markdown(struct strbuf *out);
 void op_print_typescript(struct strbuf *out);
 void op_print_css(struct strbuf *out);
 void op_print_members(struct strbuf *out);
+void op_print_events(struct strbuf *out);
 void op_print_form(struct strbuf *out);
 void op_print_openapi(struct strbuf *out, const char *version);
 /* The table as C (src/mcp/catalog.h), for programs that do not link the operations. */

@@ -536,7 +536,7 @@ void print_run(struct json_writer *w, const struct engine *engine, const struct 
     X(json_put_string, "kind", T_TEXT, "what", "task.state", event->kind) \
     X(print_id, "task", T_ID | T_NULL, "to which task", NULL, engine, event->task) \
     X(print_count, "attempt", T_INT | T_NULL, "to which run of it", NULL, event->attempt > 0 ? (int64_t)event->attempt : -1) \
-    X(print_json, "data", T_JSON | T_MAP, "more, by kind (docs/events.md)", NULL, looks_like_json(event->data) ? event->data : "{}")
+    X(print_json, "data", T_JSON | T_MAP, "more, by kind (docs/reference/events.md)", NULL, looks_like_json(event->data) ? event->data : "{}")
 const struct shape shape_event = { "Event", "something that happened", .members = SHAPE_ALL(EVENT) };
 /* clang-format on */
 

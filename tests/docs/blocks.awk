@@ -7,7 +7,7 @@
 # standard error, exit code 1.
 
 BEGIN {
-    kinds["sh"] = kinds["console"] = kinds["yaml"] = kinds["json"] = kinds["text"] = 1
+    kinds["sh"] = kinds["console"] = kinds["yaml"] = kinds["json"] = kinds["python"] = kinds["sql"] = kinds["text"] = 1
 }
 
 function fail(line, message) {
@@ -49,9 +49,9 @@ fence_of($0) != "" {
     file = into "/" NR
     printf "" >file
     if (kind == "")
-        fail(NR, "the block has no kind: write ```sh, ```console, ```yaml, ```json or ```text")
+        fail(NR, "the block has no kind: write ```sh, ```console, ```yaml, ```json, ```python, ```sql or ```text")
     else if (!(kind in kinds))
-        fail(NR, "unknown kind of block '" kind "': use sh, console, yaml, json or text")
+        fail(NR, "unknown kind of block '" kind "': use sh, console, yaml, json, python, sql or text")
     else
         print NR, kind
 }

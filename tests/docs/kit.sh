@@ -24,8 +24,10 @@
 #
 # Kinds of blocks: `sh`: each command must succeed. `console`: `$ ` begins a command, and its output follows; only a command
 # before `echo $?` may fail. `yaml`: settings are set, tasks become drafts, a formula is written to the path in its first line.
-# `json`: must be valid. `text`: no commands. exempt.txt lists the blocks and commands that are not run.
+# Settings of which the first line is a comment with a path are of another machine: they are checked, and not set. `json`: must be
+# valid. `python`: is run. `sql`: must be in exempt.txt. `text`: no commands. exempt.txt lists the blocks and commands that are not run.
 #
+# A listener of the daemon gets a free port: `127.0.0.1:7878` in a command is port 0 when it is set, and that of the listener otherwise.
 # Commands run in $HOME/work, with a new $HOME, and with the programs of the build and fake agents (`agent` in this folder) in
 # PATH. `cd`, exported variables and `$?` carry over from command to command; other variables do not.
 # shellcheck shell=sh disable=SC1091,SC2016,SC2034,SC2153,SC2154 # lib.sh sets tmp, root, code; the tests use the others
@@ -138,12 +140,29 @@ call_hooks() { # KIND COMMAND
 
 # --- commands -----------------------------------------------------------------------------------
 
+# The URL of the TCP listener.
+listener() {
+    "$SLUICE" status --json | sed -n 's|.*"http":{"url":"http://\([^"]*\)".*|\1|p'
+}
+
+with_port() { # COMMAND
+    case $1 in
+    *127.0.0.1:[0-9]*) ;;
+    *) printf '%s' "$1" && return ;;
+    esac
+    case $1 in
+    *listen=*) to=127.0.0.1:0 ;;
+    *) to=$(listener) ;;
+    esac
+    printf '%s' "$1" | sed "s/127\.0\.0\.1:[0-9]*/$to/g"
+}
+
 # Writes the script of one command: restores the directory and the variables of the last command, then runs this one.
 write_script() { # COMMAND
     {
         cat "$tmp/environment"
         printf 'cd "%s" || exit 1\n' "$(cat "$tmp/directory")"
-        printf '(exit %d)\n%s\n' "$status" "$1"
+        printf '(exit %d)\n%s\n' "$status" "$(with_port "$1")"
         printf 'set -- $?\npwd >"%s"\nexport -p >"%s"\nexit "$1"\n' "$tmp/directory" "$tmp/environment"
     } >"$tmp/script"
 }
@@ -270,6 +289,10 @@ play_yaml() { # LINE FILE
 play_settings() { # FILE
     cp "$1" "$tmp/block.yaml"
     run sluice config show --file "$tmp/block.yaml"
+    if sed -n 1p "$1" | grep -q '^# [^ ]*\.yaml'; then
+        exits 0 "$page:$begin: settings are valid"
+        return
+    fi
     sed -n 's/ *[^ ]*block\.yaml:[0-9]*$//p' "$tmp/out" >"$tmp/settings"
     [ "$code" != 0 ] || [ -s "$tmp/settings" ] || code=1
     report "$code" "$page:$begin: settings"
@@ -302,6 +325,15 @@ play_text() { # LINE FILE
     : >"$tmp/out"
     grep -nE '^ *(\$ |sluice |sudo |make |git )' "$2" >"$tmp/out"
     rule "$page:$1: text has no commands" [ ! -s "$tmp/out" ]
+}
+
+play_python() { # LINE FILE
+    run python3 "$2"
+    exits 0 "$page:$1: is run by Python"
+}
+
+play_sql() { # LINE FILE
+    report 1 "$page:$1: is in exempt.txt"
 }
 
 play_json() { # LINE FILE

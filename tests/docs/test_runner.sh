@@ -5,25 +5,28 @@
 
 # --- documents and exemptions -------------------------------------------------------------------
 
-pages=$(cd "$root" && ls README.md docs/guide/overnight.md docs/migrate/*.md)
+pages=$(cd "$root" && ls README.md docs/guide/*.md docs/migrate/*.md)
 for page in $pages; do
     script=$(cd "$root/tests/docs" && grep -lxF "document $page" test_*.sh | head -n 1)
     name=${script#test_}
-    [ -n "$script" ] && grep -qF "'${name%.sh}'" "$root/tests/docs/meson.build"
+    [ -n "$script" ] || name=${page#docs/guide/} # played without a script
+    name=${name%.*}
+    grep -qxF "    '$name'," "$root/tests/docs/meson.build"
     report $? "$page has a test"
 done
 
 tested=$(cd "$root/tests/docs" && sed -n 's/^document //p' test_*.sh | paste -sd ' ')
+tested="$tested $(cd "$root" && echo docs/guide/*.md)"
 
-# exemptions FILE: checks that there are at most five, each with a tested document, block or command, a line and a reason.
+# exemptions FILE: checks that there are at most eight, each with a tested document, block or command, a line and a reason.
 exemptions() {
     grep -v '^#' "$1" >out
-    [ "$(wc -l <out)" -le 5 ] && ! awk -F ' :: ' -v tested="$tested" '
+    [ "$(wc -l <out)" -le 8 ] && ! awk -F ' :: ' -v tested="$tested" '
         NF == 4 && (" " tested " ") ~ (" " $1 " ") && ($2 == "block" || $2 == "command") && $3 != "" && length($4) > 10 { next } { print "wrong: " $0 }' out | grep .
 }
-rule 'at most five blocks are exempt, each with its reason' exemptions "$root/tests/docs/exempt.txt"
-{ cat "$root/tests/docs/exempt.txt" && yes 'README.md :: command :: sluice status :: a reason that is long enough' | head -n 5; } >six
-rule 'a sixth one is found' not exemptions six
+rule 'at most eight blocks are exempt, each with its reason' exemptions "$root/tests/docs/exempt.txt"
+{ cat "$root/tests/docs/exempt.txt" && yes 'README.md :: command :: sluice status :: a reason that is long enough' | head -n 8; } >many
+rule 'another one is found' not exemptions many
 printf 'README.md :: command :: sluice status :: \n' >unfounded
 ! exemptions unfounded >/dev/null
 report $? 'so is one without a reason'

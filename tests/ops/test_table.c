@@ -168,6 +168,12 @@ TEST(the_generated_page_of_members_is_up_to_date) {
     check_document(SOURCE_ROOT "/web/src/members.ts", &made);
 }
 
+TEST(the_generated_page_of_events_is_up_to_date) {
+    _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
+    op_print_events(&made);
+    check_document(SOURCE_ROOT "/docs/reference/events.md", &made);
+}
+
 TEST(the_description_for_programs_is_json_with_every_operation) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_openapi(&made, SLUICE_VERSION);

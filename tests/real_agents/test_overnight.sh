@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/guide/overnight.md: its six commands, word for word, with the real Claude Code and a plan that is used up while
+# docs/guide/overnight.md: its five commands, word for word, with the real Claude Code and a plan that is used up while
 # three tasks are at work.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets root, home, tmp; $SLUICE_TASK is for the tool
 . "$(dirname "$0")/kit.sh"
@@ -15,18 +15,13 @@ git config --global user.email tester@localhost
 git -C "$HOME/src/web" commit -q --allow-empty -m first
 config 'limiter: {margin_s: 1, jitter_s: 1, recovery_s: 0}'
 
-# The programs under test are there already.
-make() {
-    [ "$*" = install ]
-}
-
 # tests/cli/test_service.sh and make test-service have this one.
 sluice() {
     [ "$*" = 'service install' ] || command sluice "$@"
 }
 
 awk '/^```/ { if (on) exit; on = /^```sh/; next } on' "$root/docs/guide/overnight.md" >commands
-rule 'six commands' [ "$(grep -c . commands)" = 6 ]
+rule 'five commands' [ "$(grep -c . commands)" = 5 ]
 typed=0
 while read -r line; do
     eval "$line" >out 2>err </dev/null
@@ -34,7 +29,7 @@ while read -r line; do
     [ $code = 0 ] || report $code "$line"
     typed=$((typed + 1))
 done <commands
-rule 'all of them work' [ $typed = 6 ]
+rule 'all of them work' [ $typed = 5 ]
 
 met_limit() { [ "$(answered limit)" -gt 0 ]; }
 soon met_limit

@@ -213,6 +213,9 @@ fresh
 page
 # shellcheck disable=SC2016
 printf '[gone](docs/gone.md)\n[p](#nowhere)\n`src/gone.c`\n`make gone`\n| `src/base/x.c` | `no_such` | x |\n' >>README.md
+mkdir -p src/engine && echo 'KIND("task.old", "never", "")' >src/engine/event_kinds.inc
+expect 'docs: an event that nothing writes' 1 "nothing writes the event 'task.old'" "$scripts/check-docs" .
+rm src/engine/event_kinds.inc
 expect 'docs: a dead link' 1 "README.md:4: the link points at 'docs/gone.md'" "$scripts/check-docs" .
 expect 'docs: a dead heading' 1 "README.md:5: no heading for '#nowhere'" "$scripts/check-docs" .
 expect 'docs: a dead path' 1 "README.md:6: there is no 'src/gone.c'" "$scripts/check-docs" .
@@ -366,7 +369,7 @@ expect 'repeat: each round has its line' 1 'round 2 of 2 (busy): 1 passed, 0 fai
 # A tree with the rows of the project and one test for all of them.
 promises() {
     fresh
-    mkdir -p tests/conformance docs scripts
+    mkdir -p tests/conformance docs/internals scripts
     cp "$scripts/conformance" "$scripts/conformance-promises" scripts/
     numbers=$(awk 'BEGIN { for (i = 1; i <= 162; i++) printf "f%03d ", i
         for (i = 1; i <= 10; i++) printf "p%02d ", i; for (i = 1; i <= 17; i++) printf "t%02d ", i }')

@@ -437,7 +437,7 @@ export interface Event {
     task: string | null;
     /** to which run of it */
     attempt: number | null;
-    /** more, by kind (docs/events.md) */
+    /** more, by kind (docs/reference/events.md) */
     data: Record<string, unknown>;
 }
 
