@@ -33,7 +33,10 @@
 #define COSTS                                                                                      \
     KIT_CALM "limits: {runs: 16}\nqueue: {soft: unlimited, hard: unlimited}\n"                     \
              "retention: {tasks: 4000000, days: never}\n"
-#define WEEK KIT_CALM "limits: {runs: 16}\nqueue: {soft: unlimited, hard: unlimited}\n"
+/* Events of less than a day, so that every limit of retention is reached by the third. */
+#define WEEK                                                                                       \
+    KIT_CALM "limits: {runs: 16}\nqueue: {soft: unlimited, hard: unlimited}\n"                     \
+             "events: {keep: 500000}\n"
 
 static struct kit kit;
 static int missed;
