@@ -47,7 +47,7 @@ static double processor_us(void) {
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-static void goal(bool met, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void goal(bool met, const char *format, ...) {
     va_list args;
     va_start(args, format);
     missed += !met;
