@@ -68,7 +68,7 @@ def absent_lines(result):
 
 
 def ahead(result, row):
-    """The systems that are better than Sluice in a row, with the factor."""
+    """The systems that are better than Sluice in a row, with the factor, and whether the rounds of both overlap."""
     ours = row['figures'].get('sluice', {}).get('values')
     if not ours:
         return []
@@ -80,7 +80,8 @@ def ahead(result, row):
             value = statistics.median(values)
             factor = (value / base if row['more'] else base / value) if base > 0 and value > 0 else 0
             if factor > 1:
-                found.append((factor, system))
+                overlap = max(min(values), min(ours)) <= min(max(values), max(ours))
+                found.append((factor, system, overlap))
     return sorted(found, key=lambda pair: -pair[0])
 
 
@@ -93,7 +94,8 @@ def ahead_table(result):
             continue
         cells = []
         for durable in (True, False):
-            names = [f'{system["label"]} ({factor:.1f} times)' for factor, system in better if (system['level'] == 'synced') == durable]
+            names = [f'{system["label"]} ({factor:.1f} times{", within the spread" if overlap else ""})' for factor, system, overlap in better
+                     if (system['level'] == 'synced') == durable]
             cells.append(', '.join(names) or 'none')
         yield f'| {row["title"]} | {cells[0]} | {cells[1]} |'
 

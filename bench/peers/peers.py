@@ -32,7 +32,7 @@ AT_ONCE = 8
 RUNS = 800  # task-spooler cannot hold 1,000: each waiting job is a process with a connection
 SAMPLES = 100
 DEPTH = 100_000
-FILL_LIMIT = 20  # seconds to accept DEPTH jobs
+FILL_LIMIT = 30  # seconds to accept DEPTH jobs
 PATIENCE = 60  # seconds until a server answers
 
 # name, title, unit, whether more is better
@@ -78,7 +78,9 @@ def free_port():
 
 
 def package_version(package):
-    return output_of('dpkg-query', '-W', '-f', '${Version}', package).stdout.strip()
+    """Without the epoch and the revision of the distribution."""
+    version = output_of('dpkg-query', '-W', '-f', '${Version}', package).stdout.strip()
+    return version.split(':')[-1].rsplit('-', 1)[0] or 'unknown'
 
 
 def descendants(pid):
@@ -367,13 +369,13 @@ class Beanstalkd(Wire):
 
 class BeanstalkdNoSync(Beanstalkd):
     name, label = 'beanstalkd-nosync', 'beanstalkd -F'
-    durability = 'each acknowledged job is in its log, which is never synced: it survives a kill, not a power cut'
+    durability = 'each acknowledged job is in its log, which is never synced'
     level, sync = LATER, ('-F',)
 
 
 class Gearman(Wire):
     name, label, protocol = 'gearmand', 'gearmand', 'gearmand'
-    durability = 'none: jobs are in memory'
+    durability = 'jobs are in memory'
     level = NONE
     programs, package = ('gearmand',), 'gearman-job-server'
     queue = ()
@@ -444,7 +446,7 @@ class PostgresQueue(NodeQueue):
         return super().missing() if self.bench.postgres else 'there is no PostgreSQL server: run it by make bench-peers'
 
     def version(self):
-        return f'{self.node_version()}, PostgreSQL {package_version("postgresql")}'
+        return f'{self.node_version()}, PostgreSQL {output_of("psql", "--version").stdout.split()[2]}'
 
     def start(self, folder):
         self.folder = folder
@@ -483,7 +485,7 @@ class PgBoss(PostgresQueue):
 
 class TaskSpooler(Commands):
     name = label = 'task-spooler'
-    durability = 'none: jobs are in memory, and each waiting job is a process'
+    durability = 'jobs are in memory, and each waiting job is a process'
     level = NONE
     programs, package = ('tsp',), 'task-spooler'
     submit = ('tsp',)
