@@ -787,8 +787,8 @@ def main():
     if unknown:
         parser.error(f'there is no system {", ".join(sorted(unknown))}; there are {", ".join(kind.name for kind in SYSTEMS)}')
     kinds = [kind for kind in SYSTEMS if (kind.name in wanted if wanted else kind.name not in ON_REQUEST)]
-    # A path of a socket has at most 107 bytes.
-    folder = Path(tempfile.mkdtemp(prefix='sluice-peers-'))
+    # A path of a socket has at most 107 bytes, the folder of a cluster of Slurm at most 60.
+    folder = Path(tempfile.mkdtemp(prefix='p-'))
     try:
         began, before = time.monotonic(), machine()
         bench = Bench(options, folder)
