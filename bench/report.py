@@ -299,23 +299,24 @@ KINDS = {
 def write_docs(result, docs):
     tables, pictures = KINDS[result['kind']]
     target = docs / 'benchmarks.md'
-    old = target.read_text()
+    old = target.read_text(encoding='utf-8')
     begin, end = f'<!-- {result["kind"]}: written by make bench-{result["kind"]} DOCS=1 -->\n', f'<!-- end of {result["kind"]} -->\n'
     if old.count(begin) != 1 or old.count(end) != 1 or old.index(begin) > old.index(end):
         sys.exit(f'report: {target} must have the lines {begin.strip()} and {end.strip()} once each, in this order')
     before, after = old[:old.index(begin)], old[old.index(end):]
-    target.write_text(before + begin + '\n' + '\n'.join(tables(result)) + '\n\n' + after)
+    target.write_text(before + begin + '\n' + '\n'.join(tables(result)) + '\n\n' + after, encoding='utf-8')
     for name, picture in pictures.items():
         if name != 'days' or result['days']:
-            (docs / 'img' / f'bench-{name}.svg').write_text(picture(result))
+            (docs / 'img' / f'bench-{name}.svg').write_text(picture(result), encoding='utf-8')
 
 
 def main(arguments):
     verbs = {('table', 2): None, ('svg', 3): None, ('docs', 3): None}
     if not arguments or (arguments[0], len(arguments)) not in verbs:
         sys.exit(__doc__)
+    sys.stdout.reconfigure(encoding='utf-8')
     verb, path, *rest = arguments
-    result = json.loads(Path(path).read_text())
+    result = json.loads(Path(path).read_text(encoding='utf-8'))
     tables, pictures = KINDS[result['kind']]
     if verb == 'table':
         print('\n'.join(tables(result)))
