@@ -43,7 +43,7 @@ has 'growth: a line for each day' "$top/table" '| 2 | 131 | 44.5 | 91.0 | 143.5 
 
 # Prints the title of each panel, and the width of each bar of it. Fails if the file is not XML.
 bars() { # SVG
-    python3 - "$1" <<'PYTHON'
+    PYTHONIOENCODING=utf-8 python3 - "$1" <<'PYTHON'
 import sys, xml.etree.ElementTree as tree
 for node in tree.parse(sys.argv[1]).getroot():
     if node.get('class') == 'title':
