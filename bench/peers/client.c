@@ -80,13 +80,17 @@ static void measure_rate(double seconds, size_t batch) {
     wire_close(&wire);
 }
 
+static void submit_batches(struct wire *wire, size_t count) {
+    for (size_t left = count, some; left > 0; left -= some) {
+        some = left < BATCH ? left : BATCH;
+        submit(wire, WORK, some);
+    }
+}
+
 static void fill(size_t count) {
     struct wire wire = wire_open(address, false);
     double began = now();
-    for (size_t left = count, some; left > 0; left -= some) {
-        some = left < BATCH ? left : BATCH;
-        submit(&wire, WORK, some);
-    }
+    submit_batches(&wire, count);
     print_rate(count, now() - began);
     wire_close(&wire);
 }
@@ -161,10 +165,7 @@ static void measure_drain(size_t count, size_t at_once) {
     struct wire wire = wire_open(address, false);
     if (protocol->pause)
         protocol->pause(&wire, true);
-    for (size_t left = count, some; left > 0; left -= some) {
-        some = left < BATCH ? left : BATCH;
-        submit(&wire, WORK, some);
-    }
+    submit_batches(&wire, count);
     double seconds;
     size_t sum;
     if (protocol->work) {
