@@ -13,13 +13,17 @@ NAME    =
 N       =
 BUSY    =
 KEEP    =
+ROUNDS  =
+SYSTEMS =
+DAYS    =
+DOCS    =
 
 MAKEFLAGS += --no-print-directory
 
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench soak sim fuzz demo example docs install dist deb test-deb clean todo help
+.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench bench-peers bench-growth soak sim fuzz demo example docs install dist deb test-deb clean todo help
 
 all: build
 
@@ -105,6 +109,16 @@ bench: ## measure an optimised build: the core, then the whole daemon (T=name fo
 	@scripts/setup --bench
 	@scripts/build $(BUILD)-bench --buildtype=release
 	@scripts/bench $(BUILD)-bench $(T)
+
+bench-peers: ## Sluice beside other queues: the same work, interleaved; SECONDS=n each, ROUNDS=n, SYSTEMS=a,b, DOCS=1 writes docs/benchmarks.md
+	@scripts/setup --bench
+	@scripts/build $(BUILD)-bench --buildtype=release
+	@SECONDS_EACH=$(if $(filter command,$(origin SECONDS)),$(SECONDS)) ROUNDS=$(ROUNDS) SYSTEMS=$(SYSTEMS) DOCS=$(DOCS) scripts/bench $(BUILD)-bench peers
+
+bench-growth: ## cost per submit and per run with TASKS=n stored tasks, and a week of 100,000 runs a day; DOCS=1 writes docs/benchmarks.md
+	@scripts/setup --bench
+	@scripts/build $(BUILD)-bench --buildtype=release
+	@TASKS=$(if $(filter command,$(origin TASKS)),$(TASKS)) DAYS=$(DAYS) DOCS=$(DOCS) scripts/bench $(BUILD)-bench growth
 
 soak: ## kill the daemon KILLS=n times under load, while each preset drains TASKS=n, and while work is merged
 	@scripts/setup --test

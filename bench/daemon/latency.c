@@ -1,38 +1,15 @@
 /* latency.c: time from the call of the client to the first instruction of the command, in an idle queue,
  * compared with task-spooler. Both include the start of the client program. */
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "command_start.h"
 #include "daemon_bench.h"
 
 #define TIMES 150
-
-extern char **environ;
-
-/* `fifo` is also open for writing: it never reaches end of file, whether or not a writer still has it open. */
-static double once(int fifo, char **argv) {
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    pid_t pid;
-    char line[32] = "";
-    long long began = rig_now_us();
-    if (posix_spawn(&pid, argv[0], &actions, NULL, argv, environ) != 0)
-        exit(1);
-    ssize_t n = read(fifo, line, sizeof(line) - 1);
-    waitpid(pid, NULL, 0);
-    posix_spawn_file_actions_destroy(&actions);
-    if (n <= 0) {
-        fprintf(stderr, "bench: %s: nothing was started\n", argv[0]);
-        exit(1);
-    }
-    return (double)(atoll(line) - began) / 1000.0;
-}
 
 static void report(const char *name, double *values) {
     bench_say("%-8s p50 %.2f ms   p99 %.2f ms", name, bench_percentile(values, TIMES, 0.5),
@@ -59,15 +36,13 @@ void bench_latency(const struct bench_programs *p) {
     char *tsp[] = { (char *)p->tsp, (char *)p->stamp, fifo, NULL };
     char *tsp_end[] = { (char *)p->tsp, (char *)"-K", NULL };
     for (int i = 0; i < TIMES; i++) {
-        ours[i] = once(fd, add);
-        theirs[i] = p->tsp ? once(fd, tsp) : 0;
+        ours[i] = command_start_ms(fd, add);
+        theirs[i] = p->tsp ? command_start_ms(fd, tsp) : 0;
     }
     report("sluice", ours);
     if (p->tsp) {
-        pid_t pid;
         report("tsp", theirs);
-        if (posix_spawn(&pid, p->tsp, NULL, NULL, tsp_end, environ) == 0)
-            waitpid(pid, NULL, 0);
+        command_run(tsp_end);
         double ratio = bench_median(ours, TIMES) / bench_median(theirs, TIMES);
         bench_goal(ratio <= 1.5, "p50 is %.2f times that of task-spooler (at most 1.5)", ratio);
     } else {

@@ -102,8 +102,8 @@ static void measure_peer(struct queue *queue, int round, const char *url, const 
     char command[1024], line[256] = "";
     double *f[] = { &queue->figures[BY_BULK][round], &queue->figures[BY_ONE][round],
                     &queue->figures[NOTHING][round], &queue->figures[PROCESSES][round] };
-    snprintf(command, sizeof(command), "cd '%s' && exec node peers.mjs %s '%s' %d %d %d %d", folder,
-             queue->name, url, BULK, SINGLE, RUNS, AT_ONCE);
+    snprintf(command, sizeof(command), "cd '%s' && exec node queues.mjs %s '%s' rates %d %d %d %d",
+             folder, queue->name, url, BULK, SINGLE, RUNS, AT_ONCE);
     FILE *pipe = popen(command, "re");
     bool applied = pipe && fgets(line, sizeof(line), pipe)
                    && sscanf(line, "%lf %lf %lf %lf", f[0], f[1], f[2], f[3]) == 4;

@@ -121,6 +121,10 @@ const struct fake_stop *fake_stop_at(size_t index) {
     return &fake.stops[index];
 }
 
+void fake_forget_calls(void) {
+    fake.start_count = fake.stop_count = 0;
+}
+
 size_t fake_live(void) {
     return fake.live;
 }

@@ -32,6 +32,8 @@ size_t fake_start_count(void);
 const struct fake_start *fake_start_at(size_t index);
 size_t fake_stop_count(void);
 const struct fake_stop *fake_stop_at(size_t index);
+/* For more starts or stops than fit: drops those recorded so far. */
+void fake_forget_calls(void);
 /* The number of runs that were started or adopted and have not ended. */
 size_t fake_live(void);
 
