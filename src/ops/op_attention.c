@@ -39,6 +39,7 @@ static const struct shape raise_shape = { "RaisedBudget", "a budget with which i
 #define ATTENTION(X) \
     X(json_put_string, "key", T_TEXT, "names the item as long as it is there", "review:web-17", strbuf_text(&key)) \
     X(json_put_string, "kind", T_WORD, "why it needs a person", &words_attention, attention_kind_name(item->kind)) \
+    X(json_put_string, "label", T_TEXT, "the kind in words for people", "review", attention_kind_label(item->kind)) \
     X(json_put_string, "name", T_TEXT | T_NULL, "the account, agent, project or the like that it is about, if it is not a task", "anthropic", name) \
     X(json_put_string, "text", T_TEXT | T_NULL, "why it is here: of a failure its last error, of a review the final message", "no such table: runs", s->texts[i]) \
     X(print_time, "since", T_TIME | T_NULL, "since when", NULL, item->alert ? item->alert->since : changed_at) \

@@ -230,6 +230,38 @@ export async function until(page, what, condition, value) {
     }
 }
 
+/** The file that the action saves: its name and text. WebDriver BiDi reports no downloads, so in Firefox it is taken from the page. */
+export async function saved(page, act) {
+    if (!inFirefox) {
+        const [file] = await Promise.all([page.waitForEvent('download'), act()]);
+        return {
+            name: file.suggestedFilename(),
+            text: fs.readFileSync(await file.path(), 'utf8'),
+        };
+    }
+    await page.evaluate(() => {
+        const { createObjectURL } = URL;
+        const { click } = HTMLAnchorElement.prototype;
+        let blob;
+        window.saved = null;
+        URL.createObjectURL = (given) => {
+            blob = given;
+            return createObjectURL.call(URL, given);
+        };
+        HTMLAnchorElement.prototype.click = function () {
+            const name = this.download;
+            blob.text().then((text) => {
+                window.saved = { name, text };
+            });
+            URL.createObjectURL = createObjectURL;
+            HTMLAnchorElement.prototype.click = click;
+        };
+    });
+    await act();
+    await until(page, 'a file is saved', () => window.saved !== null);
+    return page.evaluate(() => window.saved);
+}
+
 /** Asserts that the action makes the page show a message with this text. */
 export async function says(page, text, act) {
     const before = await page.evaluate(() => window.noted.length);

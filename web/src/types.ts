@@ -361,6 +361,8 @@ export interface Attention {
     key: string;
     /** why it needs a person */
     kind: AttentionKind;
+    /** the kind in words for people */
+    label: string;
     /** the account, agent, project or the like that it is about, if it is not a task */
     name: string | null;
     /** why it is here: of a failure its last error, of a review the final message */
