@@ -30,6 +30,8 @@ export const inFirefox = process.env.SLUICE_TEST_BROWSER === 'firefox';
 const notInFirefox = [
     [/^it looks as it did/, 'tests/web/looks.txt has the sizes of Chromium'],
     [/^colours follow the system/, 'WebDriver BiDi cannot emulate a dark system'],
+    [/^two fingers /, 'the driver sends no touches over WebDriver BiDi'],
+    [/^a hidden page notifies /, 'the driver grants no permissions over WebDriver BiDi'],
 ];
 
 // Which programs to look for, and what their driver needs.
@@ -190,6 +192,7 @@ export async function open(
     page.again = !ahead && !fresh && !touch;
     opened?.add(page);
     await screen(page, { width, height, dark });
+    if (inFirefox) await page.bringToFront(); // only that page has the focus
     await page.goto(world.url + hash);
     await page.waitForSelector('main:not(:empty), .locked');
     return page;
@@ -260,6 +263,24 @@ export async function saved(page, act) {
     await act();
     await until(page, 'a file is saved', () => window.saved !== null);
     return page.evaluate(() => window.saved);
+}
+
+/** Two fingers on an element: from a distance to another, in pixels. Real touches of the browser, on a page with `touch`. */
+export async function pinch(page, selector, from, to) {
+    const { x, y, width, height } = await page.locator(selector).boundingBox();
+    const [middle, line] = [x + width / 2, y + height / 2];
+    const client = await page.context().newCDPSession(page);
+    const send = (type, apart) =>
+        client.send('Input.dispatchTouchEvent', {
+            type,
+            touchPoints: apart
+                ? [-0.5, 0.5].map((side, id) => ({ x: middle + side * apart, y: line, id }))
+                : [],
+        });
+    await send('touchStart', from);
+    for (let step = 1; step <= 5; step++) await send('touchMove', from + ((to - from) * step) / 5);
+    await send('touchEnd', 0);
+    await client.detach();
 }
 
 /** Asserts that the action makes the page show a message with this text. */

@@ -320,6 +320,49 @@ export async function inbox() {
             },
         );
 
+        await check(
+            'a hidden page notifies through the browser of what needs a person, once',
+            async () => {
+                const page = await open(world, '#/now', { fresh: true });
+                await page
+                    .context()
+                    .grantPermissions(['notifications'], { origin: new URL(world.url).origin });
+                await page.addInitScript(() => {
+                    window.shown = []; // what the browser has really shown
+                    window.Notification = class extends Notification {
+                        constructor(title, options) {
+                            super(title, options);
+                            this.addEventListener('show', () =>
+                                window.shown.push(`${title}: ${options.body}`),
+                            );
+                        }
+                    };
+                    Object.defineProperty(document, 'hidden', { get: () => window.away ?? false });
+                });
+                await page.reload();
+                await left(page, ITEMS);
+                equal(await page.evaluate(() => Notification.permission), 'granted', 'the right');
+                const failing = { project: 'web', argv: ['false'], retries: 0 };
+                const [seen] = await world.add({ ...failing, title: 'fails in sight' });
+                await left(page, ITEMS + 1);
+                await page.evaluate(() => {
+                    window.away = true;
+                    document.dispatchEvent(new Event('visibilitychange'));
+                });
+                const [unseen] = await world.add({ ...failing, title: 'fails unseen' });
+                await until(page, 'a notification', () => window.shown.length > 0);
+                await left(page, ITEMS + 2);
+                const shown = await page.evaluate(() => window.shown);
+                equal(
+                    shown.filter((one) => one.includes(unseen)).join(),
+                    `${unseen}: failed: fails unseen`,
+                    'what was shown of it',
+                );
+                await world.api('POST', '/v1/attention/dismiss', { tasks: [seen, unseen] });
+                await left(page, ITEMS);
+            },
+        );
+
         await check('what finished since the last look is listed until it was seen', async () => {
             const page = await open(world);
             await left(page, ITEMS);
