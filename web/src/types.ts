@@ -2259,6 +2259,10 @@ export interface UsageTasks {
     items: UsageTask[];
     /** how many tasks have used something */
     tasks: number;
+    /** what the ended runs of all of them have cost; null: no run has reported any */
+    cost_usd: number | null;
+    /** what live runs have cost so far, in no other sum; null: none has reported any */
+    live_usd: number | null;
     /** true: there are more than 100,000 runs, and only the latest are counted */
     partial: boolean;
 }
