@@ -116,7 +116,7 @@ static void add_item(struct screen *s, int section, const json_t *item) {
     s->sections[section].wanted++;
 }
 
-/* Its title, and what its run said last, or why it is here. */
+/* Its title, and the final message of its run, or why it is here. */
 static void put_need(struct strbuf *out, const json_t *need, time_ms now) {
     const char *title = print_title(need), *why = get_text(need, "why", "");
     (void)now;

@@ -337,7 +337,7 @@ export async function inbox() {
                             );
                         }
                     };
-                    Object.defineProperty(document, 'hidden', { get: () => window.away ?? false });
+                    Object.defineProperty(document, 'hidden', { get: () => window.isHidden ?? false });
                 });
                 await page.reload();
                 await left(page, ITEMS);
@@ -346,7 +346,7 @@ export async function inbox() {
                 const [seen] = await world.add({ ...failing, title: 'fails in sight' });
                 await left(page, ITEMS + 1);
                 await page.evaluate(() => {
-                    window.away = true;
+                    window.isHidden = true;
                     document.dispatchEvent(new Event('visibilitychange'));
                 });
                 const [unseen] = await world.add({ ...failing, title: 'fails unseen' });

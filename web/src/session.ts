@@ -118,7 +118,7 @@ export async function resume(): Promise<void> {
 export async function begin(code: string): Promise<Scope | null> {
     // A new database is made while the daemon is asked: its first opening takes longer than the answer.
     const opening = self.isSecureContext ? openDatabase() : undefined;
-    opening?.catch(() => undefined); // keep() goes on without it
+    opening?.catch(() => undefined); // keep() continues without it
     const pair = self.isSecureContext
         ? await crypto.subtle.generateKey(ALGORITHM, false, ['sign', 'verify'])
         : null;
