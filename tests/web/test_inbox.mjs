@@ -337,7 +337,9 @@ export async function inbox() {
                             );
                         }
                     };
-                    Object.defineProperty(document, 'hidden', { get: () => window.isHidden ?? false });
+                    Object.defineProperty(document, 'hidden', {
+                        get: () => window.isHidden ?? false,
+                    });
                 });
                 await page.reload();
                 await left(page, ITEMS);
