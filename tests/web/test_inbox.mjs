@@ -2,7 +2,7 @@
 // icon of the tab counts; what can be taken back is.
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { check, equal, ok, open, report, says, text, to, until } from './kit.mjs';
+import { check, equal, ok, open, report, says, tap as touch, text, to, until } from './kit.mjs';
 import { World } from './world.mjs';
 
 export const CONFIG = `
@@ -417,7 +417,7 @@ export async function inbox() {
                     const first = page.locator('.needs-rows > li').first();
                     const tap = async (target) => {
                         taps++;
-                        await target.tap();
+                        await touch(target);
                     };
                     if (await first.locator('.option').count()) {
                         await tap(first.locator('.option').first());
