@@ -7,7 +7,8 @@
  *   partial                not everything was read: the sums are too low
  *   totals                 runs, ok, running, waiting, added, done, failed, canceled, restarts,
  *                          busy_ms, tokens_in, tokens_out, tokens_cached, cost_usd (null: unknown),
- *                          unknown_cost, unknown_tokens (runs that did not report it)
+ *                          unknown_cost, unknown_tokens (runs that did not report it); live_usd: what
+ *                          live runs have cost so far, in no sum
  *   done, failed           tasks: id, title, project, agent, at, runs, busy_ms, tokens, cost_usd,
  *                          reason, message
  *   people                 what waits for a person: task or account, title, what, why, do
@@ -61,6 +62,7 @@ static void add_spent(json_t *sums, const json_t *run) {
     bool known = json_is_number(json_object_get(run, "cost_usd"));
     bool tokens = json_is_integer(json_object_get(run, "tokens_in"))
                   || json_is_integer(json_object_get(run, "tokens_out"));
+    double cost = get_real(sums, "cost_usd", 0) + get_real(run, "cost_usd", 0);
     int64_t began = get_int(run, "started_at", 0), ended = get_int(run, "ended_at", 0);
     add_int(sums, "runs", 1);
     add_int(sums, "ok", member_is(run, "outcome", "ok"));
@@ -71,9 +73,7 @@ static void add_spent(json_t *sums, const json_t *run) {
     add_int(sums, "unknown_cost", !known);
     add_int(sums, "unknown_tokens", !tokens);
     if (known) /* null until a run reports it */
-        json_object_set_new(
-            sums, "cost_usd",
-            json_real(get_real(sums, "cost_usd", 0) + get_real(run, "cost_usd", 0)));
+        json_object_set_new(sums, "cost_usd", json_real((double)(int64_t)(cost * 1e6 + 0.5) / 1e6));
 }
 
 /* The latest run of a task comes first: its message counts. */
@@ -111,6 +111,18 @@ static int gather_runs(struct gathering *g) {
     }
     json_object_set_new(g->digest, "partial", json_true());
     return CMD_OK;
+}
+
+/* The daemon has the sum: the digest shows the same figure as every other view. */
+static int gather_money(struct gathering *g) {
+    struct print_text path = print_format("/v1/usage/tasks?limit=1&since=%" PRId64, g->since);
+    int code = request_get(g->req, path.text);
+    static const char *const sums[] = { "cost_usd", "live_usd" };
+    for (size_t i = 0; i < ARRAY_SIZE(sums) && code == CMD_OK; i++) {
+        json_t *sum = json_object_get(g->req->answer, sums[i]);
+        json_object_set(g->totals, sums[i], sum ? sum : json_null());
+    }
+    return code;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -400,6 +412,8 @@ static int gather_all(struct gathering *g) {
     if (code == CMD_OK)
         code = gather_runs(g);
     if (code == CMD_OK)
+        code = gather_money(g);
+    if (code == CMD_OK)
         code = gather_events(g);
     /* The longest in their state, of the oldest thousand. */
     json_t *waits = json_array();
@@ -462,6 +476,9 @@ static void print_totals(struct page *page, const json_t *digest) {
     text_count(&line, get_int(t, "tokens_out", 0));
     strbuf_puts(&line, " out · ");
     put_money(&line, t);
+    double live = get_real(t, "live_usd", 0);
+    if (live > 0)
+        strbuf_printf(&line, " + %s in live runs", print_usd(live).text);
     page_line(page, strbuf_text(&line));
     if (get_true(digest, "partial"))
         page_line(page, "Only the most recent events were counted, so the numbers are too low.");

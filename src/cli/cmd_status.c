@@ -88,17 +88,17 @@ static size_t status_queue(const json_t *status, struct strbuf *out) {
 
 #define EMPTY " " /* a cell without even the mark for empty */
 
-enum { ALERTS, RUNNING, WAITING, LIMITS, EVENTS, SECTION_COUNT };
+enum { NEEDS, RUNNING, WAITING, LIMITS, EVENTS, SECTION_COUNT };
 enum { LIMIT_OPEN, LIMIT_CLOSED, LIMIT_MONEY };
 
 struct section {
     struct rows rows;
     size_t wanted, given; /* rows */
-    size_t total;         /* the daemon lists at most 50 runs */
+    size_t total;         /* the daemon lists at most 50 runs, and what needs a person likewise */
 };
 
 struct screen {
-    const json_t *status;
+    const json_t *status, *needs; /* `needs`: what waits for a person; NULL: nothing does */
     time_ms now;
     size_t width;   /* 0: unlimited */
     size_t used;    /* columns used in the first line */
@@ -116,10 +116,22 @@ static void add_item(struct screen *s, int section, const json_t *item) {
     s->sections[section].wanted++;
 }
 
-static const struct column alert_columns[] = {
-    { "ALERT", "key" },
+/* Its title, and the final message of its run, or why it is here. */
+static void put_need(struct strbuf *out, const json_t *need, time_ms now) {
+    const char *title = print_title(need), *why = get_text(need, "why", "");
+    (void)now;
+    int64_t blocks = get_int(need, "blocks", 0);
+    strbuf_printf(out, "%s%s%s", title ? title : "", title && *why ? ": " : "", why);
+    if (blocks > 0)
+        strbuf_printf(out, " (%s task%s for it)", print_count(blocks).text,
+                      blocks == 1 ? " waits" : "s wait");
+}
+
+static const struct column need_columns[] = {
+    { "NEEDS YOU", .put = print_need_subject },
+    { "FOR", "need" },
     { "SINCE", "since", CELL_WHEN, .right = true },
-    { "WHAT", "text" },
+    { "WHAT", .put = put_need },
     { NULL },
 };
 
@@ -309,7 +321,7 @@ static void fill_sections(struct screen *s) {
         const struct column *columns;
         const char *member; /* of the status: its items; NULL: filled below */
     } table[SECTION_COUNT] = {
-        [ALERTS] = { alert_columns, "alerts" },
+        [NEEDS] = { need_columns, NULL },
         [RUNNING] = { running_columns, "running" },
         [WAITING] = { waiting_columns, "waiting_by_gate" },
         [LIMITS] = { limit_columns, NULL },
@@ -323,6 +335,11 @@ static void fill_sections(struct screen *s) {
             add_item(s, i, item);
         }
     }
+    EACH_ITEM(item, json_object_get(s->needs, "items")) {
+        json_auto_t *need = print_need(item);
+        add_item(s, NEEDS, need);
+    }
+    s->sections[NEEDS].total = (size_t)get_int(s->needs, "total", 0);
     s->sections[RUNNING].total =
         (size_t)(get_int(counts, "running", 0) + get_int(counts, "starting", 0));
     EACH_ITEM(id, json_object_get(s->status, "external")) { /* they hold slots, too */
@@ -473,11 +490,30 @@ static void put_section(struct screen *s, struct section *section) {
     }
 }
 
-static void screen_print(const json_t *status, const char *before, bool fit, bool all) {
+/* *ret_status: the answer of /v1/status; *ret_needs: what waits for a person, as the page lists it,
+ * or NULL. */
+static int read_screen(struct request *req, json_t **ret_status, json_t **ret_needs) {
+    int code = request_get(req, "/v1/status");
+    *ret_status = *ret_needs = NULL;
+    if (code != CMD_OK)
+        return code;
+    *ret_status = TAKE_PTR(req->answer);
+    if (get_int(*ret_status, "attention", 0) == 0)
+        return CMD_OK;
+    code = request_get(req, "/v1/attention?limit=50");
+    *ret_needs = code == CMD_OK ? TAKE_PTR(req->answer) : NULL;
+    return code;
+}
+
+static void screen_print(const json_t *status, const json_t *needs, const char *before, bool fit,
+                         bool all) {
     json_auto_t *limits = json_array();
-    struct screen s = {
-        .status = status, .now = clock_read(), .width = print_width(), .all = all, .limits = limits
-    };
+    struct screen s = { .status = status,
+                        .needs = needs,
+                        .now = clock_read(),
+                        .width = print_width(),
+                        .all = all,
+                        .limits = limits };
     fill_sections(&s);
     _cleanup_(strbuf_finish) struct strbuf queue = STRBUF_INIT;
     size_t lines = status_queue(status, &queue);
@@ -527,10 +563,11 @@ static int watch(struct request *req) {
                != 200)
         code = request_failed(&events);
     while (code == CMD_OK && r == 0) {
-        code = request_get(req, "/v1/status");
+        json_auto_t *status = NULL, *needs = NULL;
+        code = read_screen(req, &status, &needs);
         if (code != CMD_OK)
             break;
-        screen_print(req->answer, "\x1b[H\x1b[2J", true, false);
+        screen_print(status, needs, "\x1b[H\x1b[2J", true, false);
         (void)output_flush();
         news = false;
         r = wait_for_news(events.client, signals, &news, &events.err);
@@ -551,13 +588,21 @@ static int cmd_status_run(const struct cmd_call *call) {
     if (watching && !terminal_is(stdout))
         return cmd_usage_error(call->cmd, "option '--watch' needs a terminal");
     _cleanup_(request_finish) struct request req = { 0 };
-    int code = watching ? watch(&req) : request_get(&req, "/v1/status");
-    if (code != CMD_OK || watching)
+    if (watching)
+        return watch(&req);
+    if (call->json) {
+        int code = request_get(&req, "/v1/status");
+        if (code != CMD_OK)
+            return code;
+        request_warn_standby(&req);
+        return request_print(&req);
+    }
+    json_auto_t *status = NULL, *needs = NULL;
+    int code = read_screen(&req, &status, &needs);
+    if (code != CMD_OK)
         return code;
     request_warn_standby(&req);
-    if (call->json)
-        return request_print(&req);
-    screen_print(req.answer, "", !cmd_has(call, "all") && terminal_is(stdout),
+    screen_print(status, needs, "", !cmd_has(call, "all") && terminal_is(stdout),
                  cmd_has(call, "all"));
     return CMD_OK;
 }

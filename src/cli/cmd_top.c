@@ -81,7 +81,7 @@ static int take_keys(struct session *s) {
         s->top.now = clock_read();
         s->keyed = clock_read_steady();
         /* Keys typed ahead refer to the first row of a list that is not known yet. */
-        if (s->top.pane < TOP_LISTS && top_list_known(&s->top.lists[s->top.pane]) == 0)
+        if (top_is_list(s->top.pane) && top_list_known(&s->top.lists[s->top.pane]) == 0)
             (void)top_daemon_load(&s->daemon, &s->top);
         top_input(&s->top, key);
         if (s->top.request == TOP_REQUEST_QUIT)
@@ -201,7 +201,7 @@ static int take_options(const struct cmd_call *call, struct top *top) {
                                    nearest.best);
         return cmd_usage_error(call->cmd,
                                "there is no pane '%s': running, ready, waiting, ended, limits or "
-                               "alerts",
+                               "needs",
                                name);
     }
     top->pane = (enum top_pane)pane;
@@ -234,7 +234,7 @@ const struct cmd cmd_top = {
     "top", cmd_top_run, 0, 0,
     CMD_OPTIONS(
         { "once", '1', NULL, "print one screen as plain text and exit (the default in a pipe)" },
-        { "pane", 'p', "NAME", "start with running, ready, waiting, ended, limits or alerts" },
+        { "pane", 'p', "NAME", "start with running, ready, waiting, ended, limits or needs" },
         { "filter", 'f', "TEXT", "start with this filter, as entered with the key /" },
         { "no-mouse", 0, NULL, "leave the mouse to the terminal, like the key m" })
 };

@@ -97,6 +97,23 @@ struct print_text print_usd(double usd) {
     return ret;
 }
 
+json_t *print_need(const json_t *item) {
+    const json_t *task = json_object_get(item, "task");
+    const json_t *question = json_object_get(item, "question");
+    json_t *need = json_is_object(task) ? json_copy((json_t *)(uintptr_t)task) : json_object();
+    copy_members(need, item, "key since name blocks");
+    set_text(need, "kind_of_need", get_text(item, "kind", NULL));
+    set_text(need, "need", get_text(item, "label", get_text(item, "kind", "?")));
+    set_text(need, "why", get_text(question, "question", get_text(item, "text", NULL)));
+    return need;
+}
+
+void print_need_subject(struct strbuf *out, const json_t *need, time_ms now) {
+    (void)now;
+    const char *name = member_is(need, "kind_of_need", "alert") ? "key" : "name";
+    strbuf_puts(out, get_text(need, "id", get_text(need, name, "")));
+}
+
 bool print_is_empty(const json_t *task) {
     return get_int(json_object_get(task, "changes"), "files", -1) == 0;
 }

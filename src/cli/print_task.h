@@ -56,6 +56,12 @@ int64_t print_run_tokens(const json_t *run);
 /* "the limit of runs is reached (opens in 27 s)"; nothing if the gate is open. */
 void print_gate(struct strbuf *out, const json_t *gate, time_ms now);
 
+/* Something that waits for a person as a row: the members of its task, if it has one, with `key`,
+ * `need` (its label), `kind_of_need`, `why`, `since`, `blocks` and `name`. Owned by the caller. */
+json_t *print_need(const json_t *item);
+/* Its task, or the name of the account or the like; of other alerts the key. */
+void print_need_subject(struct strbuf *out, const json_t *need, time_ms now);
+
 /* It succeeded in its worktree without changing a file. */
 bool print_is_empty(const json_t *task);
 

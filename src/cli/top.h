@@ -144,6 +144,7 @@ struct top_model {
     /* Limits, limiters and budgets: all runs first, then closed, full, nearly full. Each has key,
      * used, cap (-1: none), state (a text for people), opens_at and urgency. */
     json_t *limits;
+    json_t *worst; /* of what waits for a person; NULL: nothing does */
 };
 
 void top_model_read(struct top_model *model, const json_t *status);
@@ -154,10 +155,15 @@ int64_t top_model_count(const struct top_model *model, const char *states);
 bool top_model_moves(const struct top_model *model, time_ms now);
 
 void top_page_read(json_t *page, const json_t *answer, const char *filter);
+/* The same of what waits for a person. A row is its task with `need` (a word for people), `why` and
+ * `key`; one about an account or the like has a `name`, and no `id`. */
+void top_needs_read(json_t *page, const json_t *answer, const char *filter);
+/* `item`: the first of what waits for a person, or NULL. */
+void top_model_set_worst(struct top_model *model, const json_t *item);
 /* Does the daemon offer this action for the task? */
 bool top_offers(const json_t *task, const char *action);
-/* Does every word of the filter occur in one of its texts, ignoring case? A word gate:NAME matches
- * exactly the gate that stops it. */
+/* Does every word of the filter occur in one of its texts, ignoring case? A word such as gate:NAME
+ * or project:NAME matches exactly that member. */
 bool top_task_matches(const json_t *task, const char *filter);
 
 /* --- top_model.c: lists ----------------------------------------------------------------------- */
@@ -193,7 +199,7 @@ struct top_list {
     size_t page_count, page_capacity;
     bool complete; /* no pages follow */
     char *next;    /* cursor after the last known page */
-    char *id;      /* of the selected task */
+    char *id;      /* of the selected task, or the key of its row */
 };
 
 /* Adds the rows after `cursor` (NULL: from the start) to `page`, an empty list; *ret_next: the next
@@ -288,10 +294,11 @@ enum top_pane {
     TOP_PANE_WAITING,
     TOP_PANE_ENDED,
     TOP_PANE_LIMITS,
-    TOP_PANE_ALERTS,
+    TOP_PANE_NEEDS, /* what waits for a person: the daemon's list, also of what is not a task */
     TOP_PANE_MAX,
 };
-#define TOP_LISTS TOP_PANE_LIMITS /* the panes before it are lists of tasks */
+/* A list of tasks: it is loaded in pages, sorted and tagged. */
+bool top_is_list(enum top_pane pane);
 
 /* States of a list's tasks, and the daemon's sort orders for them; the first is the default. */
 struct top_pane_row {
@@ -391,8 +398,8 @@ struct top_layout {
 
 struct top {
     struct top_model model;
-    struct top_list lists[TOP_LISTS];
-    struct top_sort sorts[TOP_LISTS];
+    struct top_list lists[TOP_PANE_MAX];
+    struct top_sort sorts[TOP_PANE_MAX];
     bool sort_cut; /* there are more tasks than are sorted by a column */
     enum top_pane pane;
     size_t rows[TOP_PANE_MAX]; /* selection of the panes that are not lists */
@@ -439,7 +446,7 @@ void top_finish(struct top *top); /* safe on a zeroed struct */
 
 /* -1: unknown pane. */
 int top_pane_find(const char *name);
-/* The rows of a pane that is not a list: limits or alerts. */
+/* The rows of a pane that is not a list: the limits. */
 const json_t *top_pane_rows(const struct top *top);
 
 /* Shows a message in the last line. */

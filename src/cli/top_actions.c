@@ -64,11 +64,11 @@ void top_set_request(struct top *top, enum top_request what, const char *id) {
 }
 
 struct top_list *top_list_of(struct top *top) {
-    return top->pane < TOP_LISTS ? &top->lists[top->pane] : NULL;
+    return top_is_list(top->pane) ? &top->lists[top->pane] : NULL;
 }
 
 const json_t *top_selected(const struct top *top) {
-    return top->pane < TOP_LISTS ? top_list_selected(&top->lists[top->pane]) : NULL;
+    return top_is_list(top->pane) ? top_list_selected(&top->lists[top->pane]) : NULL;
 }
 
 const char *top_target(struct top *top) {
@@ -77,8 +77,8 @@ const char *top_target(struct top *top) {
     if (top->mode == TOP_MODE_TEXT)
         return top->text_id;
     const json_t *task = top_selected(top);
-    if (!task)
-        top_set_message(top, true, "no task is selected");
+    if (!get_text(task, "id", NULL))
+        top_set_message(top, true, task ? "this is not a task" : "no task is selected");
     return get_text(task, "id", NULL);
 }
 
@@ -149,7 +149,7 @@ static const struct top_verb *fitting_verb(const json_t *task, int key) {
 
 /* The one that fits the first tagged task which any fits, as far as they are loaded. */
 static const struct top_verb *verb_of_tags(const struct top *top, int key) {
-    const struct top_list *list = &top->lists[top->pane < TOP_LISTS ? top->pane : 0];
+    const struct top_list *list = &top->lists[top_is_list(top->pane) ? top->pane : 0];
     const struct top_verb *verb = NULL;
     for (size_t row = 0; !verb && row < top_list_known(list); row++) {
         const json_t *task = top_list_row(list, row);
@@ -251,7 +251,7 @@ static void end_answer(struct top *top) {
 static void end_filter(struct top *top) {
     strbuf_clear(&top->filter);
     strbuf_puts(&top->filter, strbuf_text(&top->typed));
-    for (size_t i = 0; i < TOP_LISTS; i++)
+    for (size_t i = 0; i < TOP_PANE_MAX; i++)
         top_list_reset(&top->lists[i]);
 }
 

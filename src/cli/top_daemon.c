@@ -26,6 +26,7 @@
 #define SORTED_MOST   2000  /* tasks that are sorted by a column: each refresh reads them all */
 #define TAGGED_MOST   10000 /* by one key */
 #define BATCH         500   /* tasks of one request */
+#define NEEDS_PATH    "/v1/attention?limit=200"
 
 /* --- connections ----------------------------------------------------------------------------- */
 
@@ -196,7 +197,11 @@ void top_daemon_refresh(struct top_daemon *d, struct top *top) {
     if (get(d, top, "/v1/status") < 0)
         return;
     top_model_read(&top->model, d->req.answer);
-    for (size_t i = 0; i < TOP_LISTS; i++)
+    bool needed = get_int(d->req.answer, "attention", 0) > 0;
+    if (needed && get(d, top, "/v1/attention?limit=1") == 0)
+        top_model_set_worst(&top->model,
+                            json_array_get(json_object_get(d->req.answer, "items"), 0));
+    for (size_t i = 0; i < TOP_PANE_MAX; i++)
         top_list_stale(&top->lists[i]);
     if (top->mode == TOP_MODE_TEXT && top->text_id)
         fill_text(d, top);
@@ -283,10 +288,22 @@ static void put_tasks_path(struct strbuf *path, const struct top *top, enum top_
                   top_panes[pane].orders[top->sorts[pane].order]);
 }
 
+/* The daemon lists the worst of what waits for a person, which is enough to work on. */
+static int fetch_needs(const struct fetch *f, char **next, json_t *page, struct error *err) {
+    free(TAKE_PTR(*next));
+    int r = get(f->d, f->top, NEEDS_PATH);
+    if (r < 0)
+        return error_set(err, r, "%s", f->d->req.err.text);
+    top_needs_read(page, f->d->req.answer, strbuf_text(&f->top->filter));
+    return 0;
+}
+
 /* Adds the matches of one request after *next, which becomes the next cursor, or NULL. */
 static int fetch_matches(const struct fetch *f, int limit, char **next, json_t *page,
                          struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, words = STRBUF_INIT;
+    if (f->top->pane == TOP_PANE_NEEDS)
+        return fetch_needs(f, next, page, err);
     put_tasks_path(&path, f->top, f->top->pane);
     split_filter(f->top, &path, &words);
     /* A page of matches cannot end inside an answer: its cursor is at the answer's end. */
@@ -337,7 +354,7 @@ static int fetch_sorted(void *ctx, const char *cursor, json_t *page, char **ret_
 }
 
 bool top_daemon_load(struct top_daemon *d, struct top *top) {
-    if (top->unreachable || top->mode != TOP_MODE_LIST || top->pane >= TOP_LISTS)
+    if (top->unreachable || top->mode != TOP_MODE_LIST || !top_is_list(top->pane))
         return false;
     struct top_list *list = &top->lists[top->pane];
     struct fetch fetch = { d, top };
@@ -364,7 +381,8 @@ static void tag_all(struct top_daemon *d, struct top *top) {
             return; /* its message is shown */
     } while (next && json_array_size(tasks) < TAGGED_MOST);
     EACH_ITEM(task, tasks) {
-        top_tag(top, get_text(task, "id", ""), true);
+        if (get_text(task, "id", NULL))
+            top_tag(top, get_text(task, "id", NULL), true);
     }
     if (next)
         top_set_message(top, true, "only the first %zu tasks are tagged: there are more",
@@ -612,13 +630,18 @@ json_t *top_daemon_all(struct top_daemon *d, struct top *top) {
     if (get(d, top, "/v1/status") < 0)
         return NULL;
     json_object_set_new(all, "status", TAKE_PTR(d->req.answer));
-    for (int i = 0; i < TOP_LISTS; i++) {
+    for (int i = 0; i < TOP_PANE_MAX; i++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        if (!top_panes[i].states)
+            continue;
         put_tasks_path(&path, top, (enum top_pane)i);
         strbuf_printf(&path, "&limit=%d", PAGE);
         if (get(d, top, strbuf_text(&path)) < 0)
             return NULL;
         json_object_set_new(all, top_panes[i].name, TAKE_PTR(d->req.answer));
     }
+    if (get(d, top, NEEDS_PATH) < 0)
+        return NULL;
+    json_object_set_new(all, "attention", TAKE_PTR(d->req.answer));
     return TAKE_PTR(all);
 }

@@ -194,7 +194,7 @@ void top_details_fill(struct top_text *text, const json_t *task, const json_t *w
 
 void top_help_fill(struct top_text *text, bool unicode) {
     static const char *const keys[][2] = {
-        { "tab, 1 to 6", "the panes: running, ready, waiting, ended, limits, alerts" },
+        { "tab, 1 to 6", "the panes: running, ready, waiting, ended, limits, needs you" },
         { "arrows, j k", "up and down; page up, page down, home, end" },
         { "enter", "everything about a task, with all the gates that stop it" },
         { "l", "its log: / searches, n and N go on, e shows the other stream, f follows" },

@@ -19,12 +19,18 @@ const struct top_pane_row top_panes[TOP_PANE_MAX] = {
     [TOP_PANE_WAITING] = { "waiting", "waiting,held", { "old", "new" } },
     [TOP_PANE_ENDED]   = { "ended", "done,failed,canceled,invalidated", { "new", "old" } },
     [TOP_PANE_LIMITS]  = { "limits" },
-    [TOP_PANE_ALERTS]  = { "alerts" },
+    [TOP_PANE_NEEDS]   = { "needs you", NULL, { "worst" } },
 };
 
 /* clang-format on */
 
+bool top_is_list(enum top_pane pane) {
+    return pane != TOP_PANE_LIMITS;
+}
+
 int top_pane_find(const char *name) {
+    if (strcmp(name, "needs") == 0 || strcmp(name, "alerts") == 0) /* alerts: its earlier name */
+        return TOP_PANE_NEEDS;
     for (int i = 0; i < TOP_PANE_MAX; i++)
         if (strcmp(top_panes[i].name, name) == 0)
             return i;
@@ -32,13 +38,12 @@ int top_pane_find(const char *name) {
 }
 
 const json_t *top_pane_rows(const struct top *top) {
-    return top->pane == TOP_PANE_LIMITS ? top->model.limits
-                                        : json_object_get(top->model.status, "alerts");
+    return top->pane == TOP_PANE_LIMITS ? top->model.limits : NULL;
 }
 
 void top_finish(struct top *top) {
     top_model_finish(&top->model);
-    for (size_t i = 0; i < TOP_LISTS; i++)
+    for (size_t i = 0; i < TOP_PANE_MAX; i++)
         top_list_finish(&top->lists[i]);
     top_text_finish(&top->text);
     top_log_finish(&top->log);
@@ -174,17 +179,15 @@ static void show_text(struct top *top) {
 
 /* Enter: shows the details of the selected row. */
 static void open_row(struct top *top) {
-    const json_t *alert = top->pane == TOP_PANE_ALERTS
-                              ? json_array_get(top_pane_rows(top), top->rows[top->pane])
-                              : NULL;
-    if (alert) {
+    const json_t *row = top_selected(top);
+    const char *id = get_text(row, "id", NULL);
+    if (row && !id) { /* about an account, a budget, the disk */
         show_text(top);
         top_text_clear(&top->text);
-        top_text_add(&top->text, TOP_BOLD, 0, "%s", get_text(alert, "key", ""));
-        top_text_add(&top->text, TOP_PLAIN, 0, "%s", get_text(alert, "text", ""));
+        top_text_add(&top->text, TOP_BOLD, 0, "%s", get_text(row, "key", ""));
+        top_text_add(&top->text, TOP_PLAIN, 0, "%s", get_text(row, "why", ""));
         return;
     }
-    const char *id = get_text(top_selected(top), "id", NULL);
     if (!id)
         return;
     top_set_request(top, TOP_REQUEST_DETAILS, id);
@@ -197,7 +200,8 @@ static void open_row(struct top *top) {
 static void say_order(struct top *top) {
     static const char *const words[][2] = { { "queue", "as they will start" },
                                             { "old", "oldest first" },
-                                            { "new", "newest first" } };
+                                            { "new", "newest first" },
+                                            { "worst", "worst first" } };
     const struct top_sort *sort = &top->sorts[top->pane];
     const char *order = top_panes[top->pane].orders[sort->order];
     if (sort->column > 0) {
@@ -233,6 +237,9 @@ static void reverse_order(struct top *top) {
     } else if (strcmp(orders[sort.order], "queue") == 0) {
         top_set_message(top, true, "the order of the queue cannot be reversed: s or < > first");
         return;
+    } else if (strcmp(orders[sort.order], "worst") == 0) {
+        top_set_message(top, true, "this order cannot be reversed: < > first");
+        return;
     }
     for (unsigned i = 0; sort.column == 0 && i < ARRAY_SIZE(top_panes[0].orders) && orders[i]; i++)
         if (strcmp(orders[i], opposite) == 0) {
@@ -250,7 +257,7 @@ static void sort_by(struct top *top, unsigned column) {
 }
 
 static bool take_order(struct top *top, int key) {
-    if (!strchr("s<>R", key) || key >= 0x80 || top->pane >= TOP_LISTS)
+    if (!strchr("s<>R", key) || key >= 0x80 || !top_is_list(top->pane))
         return false;
     if (key == 's')
         change_order(top);
@@ -277,7 +284,7 @@ static void click_tab(struct top *top) {
 }
 
 static void click_heading(struct top *top) {
-    for (unsigned i = 1; i < TOP_COLUMNS_MAX && top->pane < TOP_LISTS; i++) {
+    for (unsigned i = 1; i < TOP_COLUMNS_MAX && top_is_list(top->pane); i++) {
         const struct top_column_span *span = &top->layout.columns[i];
         if (top->mouse_x >= span->x && top->mouse_x < span->end) {
             sort_by(top, i);
@@ -350,11 +357,9 @@ static void switch_sides(struct top *top) {
 /* --- tags ------------------------------------------------------------------------------------ */
 
 static void tag_selected(struct top *top) {
-    const char *id = get_text(top_selected(top), "id", NULL);
-    if (!id) {
-        top_set_message(top, true, "no task is selected");
+    const char *id = top_target(top);
+    if (!id)
         return;
-    }
     top_tag(top, id, !top_is_tagged(top, id));
     top_list_move(top_list_of(top), 1);
 }
@@ -395,7 +400,7 @@ static void take_escape(struct top *top) {
         top_untag_all(top);
     } else if (top->filter.length > 0) {
         strbuf_clear(&top->filter);
-        for (size_t i = 0; i < TOP_LISTS; i++)
+        for (size_t i = 0; i < TOP_PANE_MAX; i++)
             top_list_reset(&top->lists[i]);
     }
 }
@@ -420,7 +425,7 @@ static void take_in_list(struct top *top, int key) {
         tag_selected(top);
         break;
     case 'T':
-        if (top->pane < TOP_LISTS)
+        if (top_is_list(top->pane))
             top_set_request(top, TOP_REQUEST_TAG_ALL, NULL);
         break;
     case 'J':

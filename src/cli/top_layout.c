@@ -1,6 +1,7 @@
 /* top_layout.c: the areas of the screen, and what is outside the tables.
  *
- * From the top: daemon, money and host; the most important limits; alerts, or else why tasks wait;
+ * From the top: daemon, money and host; the most important limits; the worst of what waits for a
+ * person, or else why tasks wait;
  * the tabs; the rows; and a line for messages, prompts or keys. Small screens drop the second and
  * third. A wide screen has the selected task below its list, and its log beside both. */
 #include "cli/top.h"
@@ -113,13 +114,16 @@ static void draw_limits(const struct top *top, struct top_cells *cells) {
     }
 }
 
-static void draw_alert(struct top_cells *cells, const json_t *alerts) {
-    const char *text = get_text(json_array_get(alerts, 0), "text", "");
-    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    if (json_array_size(alerts) > 1)
-        strbuf_printf(&line, "! %zu alerts: %s", json_array_size(alerts), text);
-    else
-        strbuf_printf(&line, "! %s", text);
+/* The worst of what waits for a person, and how many there are. */
+static void draw_needs(const struct top *top, struct top_cells *cells) {
+    const json_t *worst = top->model.worst;
+    const char *title = print_title(worst), *why = get_text(worst, "why", title ? title : "");
+    int64_t count = get_int(top->model.status, "attention", 1);
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT, subject = STRBUF_INIT;
+    print_need_subject(&subject, worst, top->now);
+    strbuf_printf(&line, "! %s need%s you: ", print_count(count).text, count == 1 ? "s" : "");
+    strbuf_printf(&line, "%s%s%s: %s", strbuf_text(&subject), subject.length > 0 ? " " : "",
+                  get_text(worst, "need", ""), why);
     (void)top_cells_put(cells, 2, 0, cells->width, TOP_ALERT, strbuf_text(&line));
 }
 
@@ -136,11 +140,9 @@ static void draw_gates(struct top_cells *cells, const json_t *gates) {
 
 /* Rows of a pane in the daemon's last answer; -1: unknown. */
 static int64_t count_of(const struct top *top, enum top_pane pane) {
-    if (pane < TOP_LISTS)
-        return top_model_count(&top->model, top_panes[pane].states);
-    return pane == TOP_PANE_ALERTS
-               ? (int64_t)json_array_size(json_object_get(top->model.status, "alerts"))
-               : -1;
+    if (pane == TOP_PANE_NEEDS)
+        return get_int(top->model.status, "attention", 0);
+    return top_is_list(pane) ? top_model_count(&top->model, top_panes[pane].states) : -1;
 }
 
 static void draw_tabs(struct top *top, struct top_cells *cells) {
@@ -280,7 +282,7 @@ static void draw_last(const struct top *top, struct top_cells *cells) {
 /* --- areas ----------------------------------------------------------------------------------- */
 
 static bool has_sides(const struct top *top) {
-    return !top->plain && !top->no_sides && top->pane < TOP_LISTS && top->width >= SIDES_WIDTH
+    return !top->plain && !top->no_sides && top_is_list(top->pane) && top->width >= SIDES_WIDTH
            && top->height >= SIDES_LINES;
 }
 
@@ -387,18 +389,17 @@ static void draw_list(struct top *top, struct top_cells *cells) {
     draw_first(top, cells);
     if (!is_small(top)) {
         draw_limits(top, cells);
-        /* Panes of waiting tasks show why they wait; the tab still counts alerts. */
+        /* Panes of waiting tasks show why they wait; the tab still counts what needs a person. */
         bool waits = top->pane == TOP_PANE_READY || top->pane == TOP_PANE_WAITING;
-        const json_t *alerts = json_object_get(top->model.status, "alerts");
         const json_t *gates = json_object_get(top->model.status, "waiting_by_gate");
-        if (json_array_size(alerts) > 0 && !(waits && json_array_size(gates) > 0))
-            draw_alert(cells, alerts);
+        if (top->model.worst && !(waits && json_array_size(gates) > 0))
+            draw_needs(top, cells);
         else
             draw_gates(cells, gates);
     }
     draw_tabs(top, cells);
     top_pane_draw(top, cells);
-    if (top->sort_cut && top->pane < TOP_LISTS && top->sorts[top->pane].column > 0)
+    if (top->sort_cut && top_is_list(top->pane) && top->sorts[top->pane].column > 0)
         draw_cut(top, cells);
     if (top->layout.is_wide)
         draw_sides(top, cells);
@@ -407,7 +408,7 @@ static void draw_list(struct top *top, struct top_cells *cells) {
 /* Includes the countdown of a visible row. */
 static bool is_moving(const struct top *top) {
     bool moves = top_model_moves(&top->model, top->now);
-    if (top->mode != TOP_MODE_LIST || top->pane >= TOP_LISTS)
+    if (top->mode != TOP_MODE_LIST || !top_is_list(top->pane))
         return moves;
     const struct top_list *list = &top->lists[top->pane];
     for (size_t i = 0; i < top_view_rows(top) && !moves; i++) {

@@ -101,7 +101,15 @@ void top_model_read(struct top_model *model, const json_t *status) {
 void top_model_finish(struct top_model *model) {
     json_decref(model->status);
     json_decref(model->limits);
+    json_decref(model->worst);
     *model = (struct top_model){ 0 };
+}
+
+void top_model_set_worst(struct top_model *model, const json_t *item) {
+    json_t *need = item ? print_need(item) : NULL;
+    json_decref(model->worst);
+    model->worst = need ? sanitized(need) : NULL;
+    json_decref(need);
 }
 
 int64_t top_model_count(const struct top_model *model, const char *states) {
@@ -144,18 +152,38 @@ void top_page_read(json_t *page, const json_t *answer, const char *filter) {
     }
 }
 
+void top_needs_read(json_t *page, const json_t *answer, const char *filter) {
+    EACH_ITEM(item, json_object_get(answer, "items")) {
+        json_t *need = print_need(item), *row = sanitized(need);
+        if (top_task_matches(row, filter))
+            json_array_append(page, row);
+        json_decref(need);
+        json_decref(row);
+    }
+}
+
+/* "project:web" */
+static bool has_member_of_word(const json_t *task, const char *word) {
+    static const char *const members[] = { "gate", "project", "agent", "kind", "group" };
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        size_t length = strlen(members[i]);
+        const char *value = get_text(task, members[i], "");
+        if (*value && strncmp(word, members[i], length) == 0 && word[length] == ':')
+            return strcasecmp(value, word + length + 1) == 0;
+    }
+    return false;
+}
+
 bool top_task_matches(const json_t *task, const char *filter) {
-    static const char *const members[] = {
-        "id", "project", "agent", "kind", "group", "gate", "why"
-    };
-    const char *title = print_title(task), *gate = get_text(task, "gate", "");
+    static const char *const members[] = { "id",   "project", "agent", "kind", "group",
+                                           "gate", "why",     "need",  "name" };
+    const char *title = print_title(task);
     struct print_text state = print_state(task);
     for (size_t length; *(filter += strspn(filter, " ")); filter += length) {
         length = strcspn(filter, " ");
         _cleanup_(freep) char *word = xstrndup(filter, length);
-        bool is_gate = strncmp(word, "gate:", strlen("gate:")) == 0 && *gate;
         bool found = strcasestr(state.text, word) || (title && strcasestr(title, word))
-                     || (is_gate && strcasecmp(gate, word + strlen("gate:")) == 0);
+                     || has_member_of_word(task, word);
         for (size_t i = 0; i < ARRAY_SIZE(members) && !found; i++)
             found = strcasestr(get_text(task, members[i], ""), word);
         if (!found)
@@ -266,13 +294,18 @@ static void keep_inside(struct top_list *list) {
         list->top = known > list->height ? known - list->height : 0;
 }
 
+/* What waits for a person has a key, also if it is not a task. */
+static const char *key_of(const json_t *row) {
+    return get_text(row, "key", get_text(row, "id", ""));
+}
+
 /* Finds the selected task; otherwise the selection keeps its line. */
 static void follow_id(struct top_list *list) {
     size_t row = 0;
     for (size_t i = 0; list->id && i < list->page_count; i++) {
         const struct top_list_page *page = &list->pages[i];
         for (size_t k = 0; k < json_array_size(page->rows); k++)
-            if (strcmp(get_text(json_array_get(page->rows, k), "id", ""), list->id) == 0) {
+            if (strcmp(key_of(json_array_get(page->rows, k)), list->id) == 0) {
                 list->selected = row + k;
                 return;
             }
@@ -283,7 +316,7 @@ static void follow_id(struct top_list *list) {
 static void remember_id(struct top_list *list) {
     const json_t *task = top_list_selected(list);
     free(list->id);
-    list->id = task ? xstrdup(get_text(task, "id", "")) : NULL;
+    list->id = task ? xstrdup(key_of(task)) : NULL;
 }
 
 static bool same_place(const char *a, const char *b) {

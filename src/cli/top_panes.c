@@ -124,6 +124,11 @@ static double not_before_of(const json_t *task, time_ms now) {
     return at > now ? (double)at : NAN;
 }
 
+static double since_of(const json_t *need, time_ms now) {
+    (void)now;
+    return number_or_none(get_int(need, "since", -1));
+}
+
 /* The span that print_elapsed shows. */
 static double elapsed_of(const json_t *task, time_ms now) {
     time_ms started = get_int(json_object_get(task, "run"), "started_at", 0);
@@ -186,16 +191,21 @@ static const struct view_column panes[TOP_PANE_MAX][TOP_COLUMNS_MAX] = {
         { { "", .put = put_bar }, BAR + 2 },
         { { "STATE", .put = put_limit_state } },
     },
-    [TOP_PANE_ALERTS] = {
-        { { "SINCE", "since", CELL_WHEN, .right = true }, 10 },
-        { { "ALERT", "key" }, 24 },
-        { { "WHAT", "text" } },
+    [TOP_PANE_NEEDS] = {
+        { { "" }, 1, .mark = true },
+        { { "ID", .put = print_need_subject }, 16 },
+        { { "NEED", "need" }, 17 },
+        { { "PROJECT", "project" }, 12, .wide = true },
+        { { "SINCE", "since", CELL_WHEN, .right = true }, 10, .number = since_of },
+        { { "COST", .put = put_cost, .right = true }, 8, .wide = true, .optional = true, .number = cost_of },
+        { { "TITLE", .put = put_title }, 24 },
+        { { "WHY", "why" } },
     },
 };
 
 static const char *const nothing[TOP_PANE_MAX] = {
     "nothing runs", "nothing is ready to start", "nothing waits", "nothing has ended",
-    "no limits are known", "no alerts",
+    "no limits are known", "nothing needs you",
 };
 /* clang-format on */
 
@@ -287,8 +297,8 @@ struct table {
 
 /* NULL: not loaded. */
 static const json_t *item_at(const struct top *top, size_t row) {
-    return top->pane < TOP_LISTS ? top_list_row(&top->lists[top->pane], row)
-                                 : json_array_get(top_pane_rows(top), row);
+    return top_is_list(top->pane) ? top_list_row(&top->lists[top->pane], row)
+                                  : json_array_get(top_pane_rows(top), row);
 }
 
 static enum task_state state_of(const json_t *task) {
@@ -297,7 +307,9 @@ static enum task_state state_of(const json_t *task) {
 
 static void put_cell(const struct top *top, const struct view_column *column, const json_t *item,
                      struct strbuf *out) {
-    if (column->mark)
+    if (column->mark && !get_text(item, "state", NULL)) /* not a task */
+        strbuf_puts(out, "!");
+    else if (column->mark)
         strbuf_puts(out, state_symbol(state_of(item), top->unicode));
     else
         print_cell(&column->cell, item, top->now, out);
@@ -305,7 +317,7 @@ static void put_cell(const struct top *top, const struct view_column *column, co
 
 /* The title, with an arrow at the column that the rows are sorted by. */
 static void put_heading(const struct top *top, size_t column, struct strbuf *out) {
-    const struct top_sort *sort = top->pane < TOP_LISTS ? &top->sorts[top->pane] : NULL;
+    const struct top_sort *sort = top_is_list(top->pane) ? &top->sorts[top->pane] : NULL;
     strbuf_puts(out, panes[top->pane][column].cell.title);
     if (sort && sort->column > 0 && sort->column == column)
         strbuf_puts(out, top->unicode ? (sort->reverse ? "▼" : "▲") : sort->reverse ? "v" : "^");
@@ -378,7 +390,7 @@ static void draw_row(const struct table *t, unsigned line, size_t row) {
         draw_line(t, line, item);
     else
         (void)top_cells_put(t->cells, line, 0, t->cells->width, TOP_DIM, "...");
-    if (item && t->top->pane < TOP_LISTS && top_is_tagged(t->top, get_text(item, "id", "")))
+    if (item && top_is_list(t->top->pane) && top_is_tagged(t->top, get_text(item, "id", "")))
         (void)top_cells_put(t->cells, line, 1, 1, TOP_BOLD, "*");
     for (unsigned x = 0; row == t->selected && !t->top->plain && x < t->cells->width; x++)
         top_cells_at(t->cells, line, x)->style |= TOP_SELECTED;
@@ -388,7 +400,7 @@ static void draw_row(const struct table *t, unsigned line, size_t row) {
 static void choose_rows(struct table *t, size_t height) {
     struct top *top = t->top;
     size_t total;
-    if (top->pane < TOP_LISTS) {
+    if (top_is_list(top->pane)) {
         struct top_list *list = &top->lists[top->pane];
         top_list_height(list, height);
         total = top_list_known(list);
@@ -406,7 +418,7 @@ static void choose_rows(struct table *t, size_t height) {
 
 static void draw_empty(const struct table *t) {
     const struct top *top = t->top;
-    bool looking = top->pane < TOP_LISTS && top_list_wants(&top->lists[top->pane]);
+    bool looking = top_is_list(top->pane) && top_list_wants(&top->lists[top->pane]);
     (void)top_cells_put(t->cells, 1, 0, t->cells->width, TOP_DIM,
                         !top->model.status       ? ""
                         : looking                ? "looking ..."

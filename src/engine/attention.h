@@ -12,26 +12,29 @@
 #include "engine/alert.h"
 #include "engine/engine.h"
 
-/* Worst first. */
-#define ATTENTION_KINDS(X)                                                                         \
-    X(ATTENTION_STOPPED, "stopped") /* no space: nothing starts, or no task is taken */            \
-    X(ATTENTION_ACCOUNT, "account") /* closed: nothing that uses it starts */                      \
-    X(ATTENTION_AGENT, "agent")     /* could not be launched several times in a row */             \
-    X(ATTENTION_WINDOW, "window")   /* the budget of a project, or of all, is used up */           \
-    X(ATTENTION_QUESTION, "question")                                                              \
-    X(ATTENTION_DENIED, "denied")     /* an agent lacks a permission */                            \
-    X(ATTENTION_BLOCKING, "blocking") /* ended without being done, and other tasks wait for it */  \
-    X(ATTENTION_PICK, "pick")         /* one of several candidates is to be picked */              \
-    X(ATTENTION_REVIEW, "review")                                                                  \
-    X(ATTENTION_BUDGET, "budget")   /* of a task */                                                \
-    X(ATTENTION_BREAKER, "breaker") /* could not be launched several times in a row */             \
-    X(ATTENTION_CLOSE, "close")     /* finished from outside, or its marker is not a file */       \
-    X(ATTENTION_FAILED, "failed")                                                                  \
-    X(ATTENTION_ALERT, "alert") /* any other alert */
-#define ATTENTION_VALUE(value, name) value,
+/* Worst first: the kind, its name for programs and its label for people. */
+/* clang-format off */
+#define ATTENTION_KINDS(X) \
+    X(ATTENTION_STOPPED, "stopped", "stopped") /* no space: nothing starts, or no task is taken */ \
+    X(ATTENTION_ACCOUNT, "account", "account closed") /* closed: nothing that uses it starts */ \
+    X(ATTENTION_AGENT, "agent", "agent closed") /* could not be launched several times in a row */ \
+    X(ATTENTION_WINDOW, "window", "budget used up") /* the budget of a project, or of all, is used up */ \
+    X(ATTENTION_QUESTION, "question", "question") \
+    X(ATTENTION_DENIED, "denied", "permission denied") /* an agent lacks a permission */ \
+    X(ATTENTION_BLOCKING, "blocking", "blocks others") /* ended without being done, and other tasks wait for it */ \
+    X(ATTENTION_PICK, "pick", "pick one") /* one of several candidates is to be picked */ \
+    X(ATTENTION_REVIEW, "review", "review") \
+    X(ATTENTION_BUDGET, "budget", "budget used up") /* of a task */ \
+    X(ATTENTION_BREAKER, "breaker", "could not start") /* could not be launched several times in a row */ \
+    X(ATTENTION_CLOSE, "close", "close it") /* finished from outside, or its marker is not a file */ \
+    X(ATTENTION_FAILED, "failed", "failed") \
+    X(ATTENTION_ALERT, "alert", "look") /* any other alert */
+/* clang-format on */
+#define ATTENTION_VALUE(value, name, label) value,
 enum attention_kind { ATTENTION_KINDS(ATTENTION_VALUE) ATTENTION_MAX };
 #undef ATTENTION_VALUE
 const char *attention_kind_name(enum attention_kind kind);
+const char *attention_kind_label(enum attention_kind kind);
 
 struct engine_attention {
     enum attention_kind kind;

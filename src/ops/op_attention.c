@@ -39,6 +39,7 @@ static const struct shape raise_shape = { "RaisedBudget", "a budget with which i
 #define ATTENTION(X) \
     X(json_put_string, "key", T_TEXT, "identifies the item while it exists", "review:web-17", strbuf_text(&key)) \
     X(json_put_string, "kind", T_WORD, "why it needs a person", &words_attention, attention_kind_name(item->kind)) \
+    X(json_put_string, "label", T_TEXT, "the kind in words for people", "review", attention_kind_label(item->kind)) \
     X(json_put_string, "name", T_TEXT | T_NULL, "the account, agent, project or other subject, if it is not a task", "anthropic", name) \
     X(json_put_string, "text", T_TEXT | T_NULL, "the reason: for a failure its last error, for a review the final message", "no such table: runs", s->texts[i]) \
     X(print_time, "since", T_TIME | T_NULL, "since when", NULL, item->alert ? item->alert->since : changed_at) \
@@ -266,7 +267,7 @@ const struct op op_attention_list = {
                            .text = "maximum number of items; default 50")),
     .answers = ANSWERS({ "total", T_INT, "total number of items" },
                        { "counts", T_INT | T_MAP, "number of items by kind", &words_attention },
-                       { "items", T_OBJECT | T_LIST, "the highest severity", &attention_shape }),
+                       { "items", T_OBJECT | T_LIST, "the most urgent items", &attention_shape }),
     OP_READS(READ, NONE, run_list),
 };
 

@@ -150,6 +150,22 @@ static int by_cost(const void *a, const void *b) {
     return x->task > y->task ? -1 : x->task < y->task;
 }
 
+/* Of all tasks, also those that are not in the answer. */
+static void print_sums(const struct used_page *page, struct json_writer *w) {
+    int64_t ended = 0, live = 0, runs = 0, unknown = 0;
+    bool reported = false;
+    for (size_t i = 0; i < page->tasks.count; i++) {
+        const struct used_task *one = &page->tasks.items[i];
+        ended += one->cost_micro_usd;
+        runs += one->runs;
+        unknown += one->unknown_cost;
+        add_known(&live, one->live_micro_usd);
+        reported |= one->live_micro_usd >= 0;
+    }
+    print_usd(w, "cost_usd", unknown < runs ? ended : -1);
+    print_usd(w, "live_usd", reported ? live : -1);
+}
+
 static int print(struct op_call *call) {
     const struct used_page *page = used_of(call);
     struct json_writer writer = op_begin(call), *w = &writer;
@@ -162,6 +178,7 @@ static int print(struct op_call *call) {
     }
     json_write_array_end(w);
     json_put_int(w, "tasks", (int64_t)page->tasks.count);
+    print_sums(page, w);
     json_put_bool(w, "partial", page->more);
     return op_end(w);
 }
@@ -223,6 +240,12 @@ const struct op op_usage_tasks = {
                      OP_PARAM_FILTER("project", "only of this project"), OP_PARAM_LIMIT),
     .answers = ANSWERS({ "items", T_OBJECT | T_LIST, "tasks", &used_task_shape },
                        { "tasks", T_INT, "how many tasks have used something" },
+                       { "cost_usd", T_USD | T_NULL,
+                         "what the ended runs of all of them have cost; null: no run has reported "
+                         "any" },
+                       { "live_usd", T_USD | T_NULL,
+                         "what live runs have cost so far, in no other sum; null: none has "
+                         "reported any" },
                        { "partial", T_BOOL,
                          "true: there are more than 100,000 runs, and only the "
                          "latest are counted" }),

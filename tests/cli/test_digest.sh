@@ -82,6 +82,19 @@ exits 2 'two formats'
 run sluice digest --since yesterday
 exits 0 'since yesterday'
 
+# One figure of money: that of the daemon. What a live run has cost is apart, in no sum.
+add --project web -- sh -c 'sluice report --cost 0.31; exec tail -f /dev/null'
+live=$id
+live_is_known() { "$SLUICE" digest | grep -qF '$0.31 in live runs'; }
+soon live_is_known
+run sluice digest
+has '12,000 tokens in, 800 out · $1.25 (cost of 3 runs unknown) + $0.31 in live runs' 'a live run is shown apart'
+run sluice digest --json
+has '"cost_usd":1.25' 'json: the sum'
+has '"live_usd":0.31' 'json: live runs'
+"$SLUICE" cancel --now "$live" >/dev/null
+becomes "$live" canceled
+
 # The digest reports current states, not those that have already ended.
 "$SLUICE" approve "$review" >/dev/null
 becomes "$review" 'done'

@@ -29,7 +29,7 @@ LC_ALL=C LINES=24 COLUMNS=80
 export LC_ALL LINES COLUMNS
 run sluice top --once
 exits 0 'once: exit code'
-rule 'how many there are of each' grep -q '^\[running 1\] ready 2  waiting 1  ended 0  limits  alerts 0$' out
+rule 'how many there are of each' grep -q '^\[running 1\] ready 2  waiting 1  ended 0  limits  needs you 0$' out
 rule 'what runs' grep -q '^>  web-1  *web .* the first one$' out
 has 'runs 1/1 full' 'the limit'
 has 'wait for: 2 lease:runs' 'what the others wait for'

@@ -101,7 +101,7 @@ TEST(the_screen_shows_runs_and_what_tasks_wait_for) {
         "sluice 1.0  load 0.5  memory 8.0 GB free  disk 41 GB free  up 60 m\n"
         "runs 2/8  limiter:anthropic 0/10 backoff, 3 hits, opens in 27 s\n"
         "wait for: 3 dependency  2 lease:runs\n"
-        "[running 2] ready 2  waiting 4  ended 12,045  limits  alerts 0\n"
+        "[running 2] ready 2  waiting 4  ended 12,045  limits  needs you 0\n"
         "   ID      PROJECT  AGENT   FOR  TOKENS  TITLE\n"
         "▶  web-17  web      claude  9 m    112k  fix the login form\n"
         "◐  api-4   api              1 s       -  日本語 port\n"
@@ -184,14 +184,8 @@ TEST(what_stops_everything_is_shown_first) {
     begin(&top, 80, 24);
     read_status(&top, "{\"version\":\"1.0\",\"paused\":true,\"paused_by\":\"ann\",\"paused_at\":"
                       "1799999820000,\"store\":{\"full\":true},\"blocked_dependencies\":2,"
-                      "\"alerts\":[{\"key\":\"breaker\",\"text\":\"codex does not start\","
-                      "\"since\":1799999820000},{\"key\":\"b\",\"text\":\"c\",\"since\":1}]}");
+                      "\"attention\":2}");
     check_has(&top, "sluice 1.0  PAUSED by ann 3 m ago  DISK FULL: new tasks are refused\n");
-    check_has(&top, "! 2 alerts: codex does not start\n");
-    top.pane = TOP_PANE_ALERTS;
-    check_has(&top, "3 m ago  breaker  codex does not start\n");
-    top_input(&top, TOP_KEY_ENTER);
-    check_has(&top, "breaker\ncodex does not start\n");
     top_finish(&top);
 }
 
@@ -364,11 +358,13 @@ TEST(panes_change_by_tab_and_number) {
         assert_int_equal(top.pane, i % TOP_PANE_MAX);
     }
     top_input(&top, TOP_KEY_BACK_TAB);
-    assert_int_equal(top.pane, TOP_PANE_ALERTS);
+    assert_int_equal(top.pane, TOP_PANE_NEEDS);
     top_input(&top, '3');
     assert_int_equal(top.pane, TOP_PANE_WAITING);
     for (int i = 0; i < TOP_PANE_MAX; i++)
         assert_int_equal(top_pane_find(top_panes[i].name), i);
+    assert_int_equal(top_pane_find("needs"), TOP_PANE_NEEDS);
+    assert_int_equal(top_pane_find("alerts"), TOP_PANE_NEEDS); /* its earlier name */
     assert_int_equal(top_pane_find("nothing"), -1);
     top_finish(&top);
 }
@@ -594,6 +590,63 @@ TEST(a_column_sorts_by_what_it_shows_and_back) {
     top.pane = TOP_PANE_READY;
     type(&top, "R");
     check_has(&top, "the order of the queue cannot be reversed");
+    top_finish(&top);
+}
+
+/* --- what waits for a person ----------------------------------------------------------------- */
+
+#define NEEDS                                                                                      \
+    "{\"total\":2,\"items\":[{\"key\":\"account:codex\",\"kind\":\"account\",\"label\":"           \
+    "\"account closed\",\"name\":\"codex\",\"text\":\"not logged in\",\"since\":1799999820000,"    \
+    "\"task\":null},{\"key\":\"review:web-7\",\"kind\":\"review\",\"label\":\"review\",\"text\":"  \
+    "\"All "                                                                                       \
+    "green.\",\"since\":1799999940000,\"task\":{\"id\":\"web-7\",\"project\":\"web\",\"state\":"   \
+    "\"held\",\"hold\":\"review\",\"title\":\"fix it\",\"actions\":[\"approve\",\"reject\"]}}]}"
+
+static int fetch_needs(void *ctx, const char *cursor, json_t *page, char **ret_next,
+                       struct error *err) {
+    json_auto_t *answer = json_loads(NEEDS, 0, NULL);
+    (void)cursor;
+    (void)ret_next;
+    (void)err;
+    top_needs_read(page, answer, ctx);
+    return 0;
+}
+
+static void fill_needs(struct top *top, const char *filter) {
+    char *copy = strdup(filter);
+    json_auto_t *answer = json_loads(NEEDS, 0, NULL);
+    assert_non_null(answer);
+    top_model_set_worst(&top->model, json_array_get(json_object_get(answer, "items"), 0));
+    top->pane = TOP_PANE_NEEDS;
+    top_list_reset(&top->lists[top->pane]);
+    assert_int_equal(top_list_load(&top->lists[top->pane], fetch_needs, copy, NULL), 0);
+    free(copy);
+}
+
+TEST(what_waits_for_a_person_can_be_worked_off) {
+    struct top top;
+    begin(&top, 80, 24);
+    read_status(&top, "{\"version\":\"1.0\",\"counts\":{},\"attention\":2}");
+    fill_needs(&top, "");
+    check_has(&top, "! 2 need you: codex account closed: not logged in\n");
+    check_has(&top, "[needs you 2]");
+    check_has(&top, "!  codex  account closed  3 m ago          not logged in\n");
+    check_has(&top, "‖  web-7  review          1 m ago  fix it  All green.\n");
+    top_input(&top, TOP_KEY_ENTER); /* what is not a task has only its text */
+    check_has(&top, "account:codex\nnot logged in\n");
+    top_input(&top, TOP_KEY_ESCAPE);
+    type(&top, "t");
+    check_has(&top, "this is not a task");
+    type(&top, "ja");
+    check_has(&top, "approve web-7?");
+    type(&top, "y");
+    assert_int_equal(top.request, TOP_REQUEST_CHANGE);
+    assert_string_equal(top.target_id, "web-7");
+    type(&top, "R");
+    check_has(&top, "this order cannot be reversed");
+    fill_needs(&top, "project:web");
+    assert_int_equal(top_list_known(&top.lists[TOP_PANE_NEEDS]), 1);
     top_finish(&top);
 }
 

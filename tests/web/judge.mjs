@@ -42,16 +42,34 @@ export function contrasts() {
     return [...bad];
 }
 
-/** Fails with what axe finds. The policy of the page refuses scripts of others, so axe comes in from outside. */
-export async function accessible(page, within = 'main') {
-    await drawn(page);
+/** What axe finds in a part of the page: one line for each violation, its rule and the first elements. The policy of the page
+ * refuses scripts of others, so axe comes in from outside. */
+export async function violations(page, within = 'html') {
     if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
     const found = await page.evaluate(async (part) => {
-        const { violations } = await window.axe.run(document.querySelector(part));
-        return violations.flatMap(({ id, nodes }) =>
-            nodes.slice(0, 3).map((node) => `${id}: ${node.html.slice(0, 120)}`),
+        const { violations: all } = await window.axe.run(
+            part === 'html' ? document : document.querySelector(part),
         );
+        return all.map(({ id, nodes }) => ({
+            id,
+            nodes: nodes.map(({ target, html, any }) => ({ target, html, any })),
+        }));
     }, within);
-    equal(found.join('\n'), '', 'what axe finds');
+    return found.map(
+        ({ id, nodes }) =>
+            `${id}: ${nodes
+                .slice(0, 3)
+                .map(
+                    ({ target, html, any }) =>
+                        `${target} ${html.slice(0, 120)} ${any[0]?.message ?? ''}`,
+                )
+                .join(', ')}`,
+    );
+}
+
+/** Fails with what axe finds, and with text of low contrast. */
+export async function accessible(page, within = 'main') {
+    await drawn(page);
+    equal((await violations(page, within)).join('\n'), '', 'what axe finds');
     equal((await page.evaluate(contrasts)).join(', '), '', 'text that is hard to read');
 }

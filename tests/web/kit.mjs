@@ -30,6 +30,8 @@ export const inFirefox = process.env.SLUICE_TEST_BROWSER === 'firefox';
 const notInFirefox = [
     [/^it looks as it did/, 'tests/web/looks.txt has the sizes of Chromium'],
     [/^colours follow the system/, 'WebDriver BiDi cannot emulate a dark system'],
+    [/^two fingers /, 'the driver sends no touches over WebDriver BiDi'],
+    [/^a hidden page notifies /, 'the driver grants no permissions over WebDriver BiDi'],
 ];
 
 // Which programs to look for, and what their driver needs.
@@ -190,6 +192,7 @@ export async function open(
     page.again = !ahead && !fresh && !touch;
     opened?.add(page);
     await screen(page, { width, height, dark });
+    if (inFirefox) await page.bringToFront(); // only that page has the focus
     await page.goto(world.url + hash);
     await page.waitForSelector('main:not(:empty), .locked');
     return page;
@@ -228,6 +231,59 @@ export async function until(page, what, condition, value) {
         if (Date.now() > deadline) throw new Error(`not within ${patience / 1000} s: ${what}`);
         await page.evaluate(() => new Promise((go) => requestAnimationFrame(go)));
     }
+}
+
+/** The file that the action saves: its name and text. WebDriver BiDi reports no downloads, so in Firefox it is taken from the page. */
+export async function saved(page, act) {
+    if (!inFirefox) {
+        const [file] = await Promise.all([page.waitForEvent('download'), act()]);
+        return {
+            name: file.suggestedFilename(),
+            text: fs.readFileSync(await file.path(), 'utf8'),
+        };
+    }
+    await page.evaluate(() => {
+        const { createObjectURL } = URL;
+        const { click } = HTMLAnchorElement.prototype;
+        let blob;
+        window.saved = null;
+        URL.createObjectURL = (given) => {
+            blob = given;
+            return createObjectURL.call(URL, given);
+        };
+        HTMLAnchorElement.prototype.click = function () {
+            const name = this.download;
+            blob.text().then((text) => {
+                window.saved = { name, text };
+            });
+            URL.createObjectURL = createObjectURL;
+            HTMLAnchorElement.prototype.click = click;
+        };
+    });
+    await act();
+    await until(page, 'a file is saved', () => window.saved !== null);
+    return page.evaluate(() => window.saved);
+}
+
+/** A tap of a finger. The driver's taps over WebDriver BiDi are no clicks: in Firefox it is a click, on the same page of a phone. */
+export const tap = (target) => (inFirefox ? target.click() : target.tap());
+
+/** Two fingers on an element: from a distance to another, in pixels. Real touches of the browser, on a page with `touch`. */
+export async function pinch(page, selector, from, to) {
+    const { x, y, width, height } = await page.locator(selector).boundingBox();
+    const [middle, line] = [x + width / 2, y + height / 2];
+    const client = await page.context().newCDPSession(page);
+    const send = (type, apart) =>
+        client.send('Input.dispatchTouchEvent', {
+            type,
+            touchPoints: apart
+                ? [-0.5, 0.5].map((side, id) => ({ x: middle + side * apart, y: line, id }))
+                : [],
+        });
+    await send('touchStart', from);
+    for (let step = 1; step <= 5; step++) await send('touchMove', from + ((to - from) * step) / 5);
+    await send('touchEnd', 0);
+    await client.detach();
 }
 
 /** Asserts that the action makes the page show a message with this text. */

@@ -1,26 +1,7 @@
 // test_axe.mjs: what axe-core finds in each view, light and dark: contrast, names, roles, order. Nothing may be found.
-import fs from 'node:fs';
-import { createRequire } from 'node:module';
 import { check, equal, open, report, screen } from './kit.mjs';
+import { violations } from './judge.mjs';
 import { DARK, PHONE, show, views, WIDE } from './test_looks.mjs';
-
-const source = fs.readFileSync(
-    createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
-    'utf8',
-);
-
-/** One line for each violation: its rule, and the first elements. */
-export async function violations(page) {
-    if (!(await page.evaluate(() => !!window.axe))) await page.evaluate(source);
-    const { violations: found } = await page.evaluate(() => window.axe.run(document));
-    return found.map(
-        ({ id, nodes }) =>
-            `${id}: ${nodes
-                .slice(0, 3)
-                .map((node) => `${node.target} ${node.any[0]?.message ?? ''}`)
-                .join(', ')}`,
-    );
-}
 
 export async function axe(world, night) {
     const all = {

@@ -1,6 +1,5 @@
 // test_cost.mjs: one figure for money and one forecast wherever they are shown, and times in the zone that is chosen.
-import fs from 'node:fs';
-import { check, chosen, close, drawn, equal, ok, open, text, to, until } from './kit.mjs';
+import { check, chosen, close, drawn, equal, ok, open, saved, text, to, until } from './kit.mjs';
 
 const number = (money) => Number(/\$([\d.,]+)/.exec(money)[1].replaceAll(',', ''));
 
@@ -60,15 +59,11 @@ async function tasksAndFiles(world, page, night) {
         [0, 'sluice-cost-by-project.csv'],
         [1, 'sluice-cost-by-task.csv'],
     ]) {
-        const [file] = await Promise.all([
-            page.waitForEvent('download'),
+        const file = await saved(page, () =>
             page.getByRole('button', { name: 'export CSV' }).nth(n).click(),
-        ]);
-        equal(file.suggestedFilename(), name, 'the name of the file');
-        const lines = fs
-            .readFileSync(await file.path(), 'utf8')
-            .trim()
-            .split('\n');
+        );
+        equal(file.name, name, 'the name of the file');
+        const lines = file.text.trim().split('\n');
         ok(lines[0].includes('cost_usd') && lines.length > 2, `${name} has rows`);
     }
 }

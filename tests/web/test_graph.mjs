@@ -1,5 +1,5 @@
 // test_graph.mjs: the graph stays where it is, is laid out by connected parts, folds groups, finds, and moves with 5,000 tasks.
-import { check, chosen, close, drawn, equal, ok, open, report, to, until } from './kit.mjs';
+import { check, chosen, close, drawn, equal, ok, open, pinch, report, to, until } from './kit.mjs';
 import { World } from './world.mjs';
 
 const NODES = 5000;
@@ -89,6 +89,7 @@ export async function graphs() {
         fold: 'a group of the graph folds into one node, and unfolds',
         find: 'find moves the graph to a hit and steps through the hits',
         fit: 'the graph is fitted only by its button',
+        pinch: 'two fingers zoom the graph',
         many: `a graph of ${NODES} tasks moves with the pointer`,
     };
     if (!Object.values(names).some(chosen)) return;
@@ -189,6 +190,19 @@ export async function graphs() {
                 (was) => document.querySelector('.graph-canvas canvas').dataset.camera !== was,
                 moved,
             );
+        });
+        await check(names.pinch, async () => {
+            const phone = await open(world, '#/graph', { width: 360, height: 780, touch: true });
+            await settled(phone);
+            const scale = async () => JSON.parse(await camera(phone)).scale;
+            const before = await scale();
+            await pinch(phone, CANVAS, 60, 180);
+            await settled(phone);
+            const near = await scale();
+            ok(near > 2 * before, `the graph is closer: ${before} to ${near}`);
+            await pinch(phone, CANVAS, 180, 60);
+            await settled(phone);
+            ok((await scale()) < near / 2, 'the graph is farther away');
         });
         await check(names.many, async () => {
             await thousands(world);

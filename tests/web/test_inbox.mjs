@@ -2,7 +2,7 @@
 // icon of the tab counts; what can be taken back is.
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { check, equal, ok, open, report, says, text, to, until } from './kit.mjs';
+import { check, equal, ok, open, report, says, tap as touch, text, to, until } from './kit.mjs';
 import { World } from './world.mjs';
 
 export const CONFIG = `
@@ -320,6 +320,51 @@ export async function inbox() {
             },
         );
 
+        await check(
+            'a hidden page notifies through the browser of what needs a person, once',
+            async () => {
+                const page = await open(world, '#/now', { fresh: true });
+                await page
+                    .context()
+                    .grantPermissions(['notifications'], { origin: new URL(world.url).origin });
+                await page.addInitScript(() => {
+                    window.shown = []; // what the browser has really shown
+                    window.Notification = class extends Notification {
+                        constructor(title, options) {
+                            super(title, options);
+                            this.addEventListener('show', () =>
+                                window.shown.push(`${title}: ${options.body}`),
+                            );
+                        }
+                    };
+                    Object.defineProperty(document, 'hidden', {
+                        get: () => window.isHidden ?? false,
+                    });
+                });
+                await page.reload();
+                await left(page, ITEMS);
+                equal(await page.evaluate(() => Notification.permission), 'granted', 'the right');
+                const failing = { project: 'web', argv: ['false'], retries: 0 };
+                const [seen] = await world.add({ ...failing, title: 'fails in sight' });
+                await left(page, ITEMS + 1);
+                await page.evaluate(() => {
+                    window.isHidden = true;
+                    document.dispatchEvent(new Event('visibilitychange'));
+                });
+                const [unseen] = await world.add({ ...failing, title: 'fails unseen' });
+                await until(page, 'a notification', () => window.shown.length > 0);
+                await left(page, ITEMS + 2);
+                const shown = await page.evaluate(() => window.shown);
+                equal(
+                    shown.filter((one) => one.includes(unseen)).join(),
+                    `${unseen}: failed: fails unseen`,
+                    'what was shown of it',
+                );
+                await world.api('POST', '/v1/attention/dismiss', { tasks: [seen, unseen] });
+                await left(page, ITEMS);
+            },
+        );
+
         await check('what finished since the last look is listed until it was seen', async () => {
             const page = await open(world);
             await left(page, ITEMS);
@@ -372,7 +417,7 @@ export async function inbox() {
                     const first = page.locator('.needs-rows > li').first();
                     const tap = async (target) => {
                         taps++;
-                        await target.tap();
+                        await touch(target);
                     };
                     if (await first.locator('.option').count()) {
                         await tap(first.locator('.option').first());

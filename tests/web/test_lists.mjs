@@ -1,6 +1,6 @@
 // test_lists.mjs: tasks are chosen by mouse, by touch, in a range and all at once; lists are sorted by the daemon; columns and
 // filters are the browser's own; the add form does not drop what was typed.
-import { check, equal, ok, open, says, screen, to, until } from './kit.mjs';
+import { check, equal, ok, open, says, screen, tap, to, until } from './kit.mjs';
 import { World } from './world.mjs';
 
 export const CONFIG = `
@@ -162,7 +162,7 @@ export async function lists() {
                 await box.waitFor();
                 const { width, height } = await box.boundingBox();
                 ok(width >= 44 && height >= 44, `the target is ${width} x ${height}`);
-                await box.tap();
+                await tap(box);
                 await page.getByText('1 chosen').waitFor();
                 const small = await page.evaluate(() =>
                     [...document.querySelectorAll('.bulk button')]

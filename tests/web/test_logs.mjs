@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { check, drawn, equal, ok, open, report, screen, text, to, until } from './kit.mjs';
+import { check, drawn, equal, ok, open, report, saved, screen, text, to, until } from './kit.mjs';
 import { accessible, contrasts } from './judge.mjs';
 import { patience } from './patience.mjs';
 
@@ -261,12 +261,10 @@ export async function logs(world) {
             ok(await wide(), 'a long line is wider than the log');
             await page.getByRole('button', { name: 'wrap' }).click();
             ok(!(await wide()), 'a wrapped line is not');
-            const [file] = await Promise.all([
-                page.waitForEvent('download'),
+            const { name, text: bytes } = await saved(page, () =>
                 page.getByRole('button', { name: 'download' }).click(),
-            ]);
-            equal(file.suggestedFilename(), `${id}.1.all.log`, 'the name of the file');
-            const bytes = fs.readFileSync(await file.path(), 'utf8');
+            );
+            equal(name, `${id}.1.all.log`, 'the name of the file');
             ok(bytes.startsWith(`\u001b[31m${long}\u001b[0m\n`), 'its beginning, with its codes');
             equal(bytes.length, 400000 + long.length + 10, 'its size');
         },

@@ -80,8 +80,8 @@ async function refused(seen, port, host) {
 
 export async function sessions() {
     const names = [
-        'D1: a new tab and a shared link open without another code',
-        'D2: the page goes on after a restart of the daemon, at the same port',
+        'a new tab and a shared link open without another code',
+        'the page goes on after a restart of the daemon, at the same port',
         'what the browser keeps cannot be copied',
         'a program that listens at the port of the page gets nothing that opens the daemon',
         'a session that is revoked ends in every tab',

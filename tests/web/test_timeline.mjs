@@ -1,5 +1,5 @@
 // test_timeline.mjs: the timeline has a row for each task or project, zooms and pans by wheel, drag and keys, and follows now.
-import { check, chosen, close, drawn, equal, ok, open, to } from './kit.mjs';
+import { check, chosen, close, drawn, equal, ok, open, pinch, to } from './kit.mjs';
 import { patience } from './patience.mjs';
 
 const CANVAS = '.timeline-rows canvas';
@@ -102,6 +102,14 @@ async function modes(world, page) {
     }
 }
 
+async function pinches(world) {
+    const phone = await open(world, '#/timeline', { width: 360, height: 780, touch: true });
+    await timeline(phone, '?rows=');
+    const before = length(await range(phone));
+    await pinch(phone, CANVAS, 60, 180);
+    await shows(phone, 'two fingers zoom', (now) => length(now) < before / 2);
+}
+
 async function follows(page) {
     await timeline(page, '?rows=');
     await page.getByRole('button', { name: '15 min' }).click();
@@ -124,6 +132,7 @@ export async function timelines(world) {
         pans: 'the timeline pans by drag and keys, and goes back to now',
         modes: 'the timeline has a row for each task, or the runs of a project in few rows, with what is expected',
         follows: 'the timeline moves with now',
+        pinches: 'two fingers zoom the timeline',
     };
     if (!Object.values(names).some(chosen)) return;
     const page = await open(world, '#/timeline');
@@ -131,5 +140,6 @@ export async function timelines(world) {
     await check(names.pans, () => pans(page));
     await check(names.modes, () => modes(world, page));
     await check(names.follows, () => follows(page));
+    await check(names.pinches, () => pinches(world));
     await close(page);
 }

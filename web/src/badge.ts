@@ -3,7 +3,7 @@
 import { effect, signal } from '@preact/signals';
 import { get } from './api';
 import { attentionCount } from './attention';
-import { keepWhile, status } from './live';
+import { daemonNow, keepWhile, status } from './live';
 import { line } from './text';
 import type { AttentionList } from './types';
 
@@ -51,7 +51,9 @@ function show(title: string, body: string, tag: string): void {
 async function announce(): Promise<void> {
     const list = await get<AttentionList>('/v1/attention', { limit: 50 }).catch(() => null);
     if (!list) return;
-    const fresh = list.items.filter((item) => !known.has(item.key));
+    const fresh = list.items.filter(
+        (item) => !known.has(item.key) && (item.since ?? Infinity) >= hiddenSince - SKEW_MS,
+    );
     known.clear();
     for (const item of list.items) known.add(item.key);
     for (const item of fresh.slice(0, SHOWN))
@@ -63,10 +65,19 @@ async function announce(): Promise<void> {
     if (fresh.length > SHOWN) show('Sluice', `${fresh.length - SHOWN} more need you`, 'more');
 }
 
+/** What was there while the page was in sight is no news. */
+let hiddenSince = 0;
+const SKEW_MS = 2000; // between the clocks of browser and daemon
+
 const announces = (): boolean => permission.value === 'granted';
 
 export function badging(): void {
     keepWhile(announces);
+    const leave = () => {
+        if (document.hidden) hiddenSince = daemonNow();
+    };
+    leave();
+    document.addEventListener('visibilitychange', leave);
     effect(() => {
         if (!status.value) return;
         const n = attentionCount();

@@ -29,13 +29,18 @@ function done<T>(request: IDBRequest<T>): Promise<T> {
     });
 }
 
+function openDatabase(): Promise<IDBDatabase> {
+    const opening = indexedDB.open(DATABASE, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
+    return done(opening);
+}
+
 async function within<T>(
     mode: IDBTransactionMode,
     use: (store: IDBObjectStore) => IDBRequest<T>,
+    opening = openDatabase(),
 ): Promise<T> {
-    const opening = indexedDB.open(DATABASE, 1);
-    opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
-    const database = await done(opening);
+    const database = await opening;
     try {
         return await done(use(database.transaction(STORE, mode).objectStore(STORE)));
     } finally {
@@ -51,9 +56,9 @@ async function stored(): Promise<Session | null> {
     }
 }
 
-async function keep(): Promise<void> {
+async function keep(opening?: Promise<IDBDatabase>): Promise<void> {
     try {
-        await within('readwrite', (s) => s.put(session, CURRENT));
+        await within('readwrite', (s) => s.put(session, CURRENT), opening);
     } catch {
         // A browser that stores nothing: the session lasts as long as this tab.
     }
@@ -111,6 +116,9 @@ export async function resume(): Promise<void> {
 
 /** Swaps a code for a session. Null: the code is not accepted. */
 export async function begin(code: string): Promise<Scope | null> {
+    // A new database is made while the daemon is asked: its first opening takes longer than the answer.
+    const opening = self.isSecureContext ? openDatabase() : undefined;
+    opening?.catch(() => undefined); // keep() continues without it
     const pair = self.isSecureContext
         ? await crypto.subtle.generateKey(ALGORITHM, false, ['sign', 'verify'])
         : null;
@@ -122,7 +130,10 @@ export async function begin(code: string): Promise<Scope | null> {
         cache: 'no-store',
         credentials: 'omit',
     });
-    if (!answer.ok) return null;
+    if (!answer.ok) {
+        void opening?.then((database) => database.close());
+        return null;
+    }
     const got = (await answer.json()) as {
         token: string | null;
         id: string;
@@ -131,7 +142,7 @@ export async function begin(code: string): Promise<Scope | null> {
     };
     if (pair) {
         session = { id: got.id, boot: got.boot, scope: got.scope, key: pair.privateKey };
-        await keep();
+        await keep(opening);
     } else if (got.token) {
         session = null;
         sessionStorage.setItem(TOKEN, got.token);

@@ -361,6 +361,8 @@ export interface Attention {
     key: string;
     /** why it needs a person */
     kind: AttentionKind;
+    /** the kind in words for people */
+    label: string;
     /** the account, agent, project or other subject, if it is not a task */
     name: string | null;
     /** the reason: for a failure its last error, for a review the final message */
@@ -1631,7 +1633,7 @@ export interface AttentionList {
     total: number;
     /** number of items by kind */
     counts: Record<AttentionKind, number>;
-    /** the highest severity */
+    /** the most urgent items */
     items: Attention[];
 }
 
@@ -2257,6 +2259,10 @@ export interface UsageTasks {
     items: UsageTask[];
     /** how many tasks have used something */
     tasks: number;
+    /** what the ended runs of all of them have cost; null: no run has reported any */
+    cost_usd: number | null;
+    /** what live runs have cost so far, in no other sum; null: none has reported any */
+    live_usd: number | null;
     /** true: there are more than 100,000 runs, and only the latest are counted */
     partial: boolean;
 }

@@ -36,10 +36,17 @@ struct attention {
 PART_STATE(attention, struct attention, attention_of)
 
 const char *attention_kind_name(enum attention_kind kind) {
-#define KIND_NAME(value, name) [value] = (name),
+#define KIND_NAME(value, name, label) [value] = (name),
     static const char *const names[] = { ATTENTION_KINDS(KIND_NAME) };
 #undef KIND_NAME
     return kind < ATTENTION_MAX ? names[kind] : NULL;
+}
+
+const char *attention_kind_label(enum attention_kind kind) {
+#define KIND_LABEL(value, name, label) [value] = (label),
+    static const char *const labels[] = { ATTENTION_KINDS(KIND_LABEL) };
+#undef KIND_LABEL
+    return kind < ATTENTION_MAX ? labels[kind] : NULL;
 }
 
 /* --- items ----------------------------------------------------------------------------------- */

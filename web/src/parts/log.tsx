@@ -8,6 +8,7 @@ import { connection } from '../live';
 import { type LogChoice, type Reading, useLog, wholeLog } from '../logread';
 import type { LogItem, LogLine, LogText } from '../logtext';
 import { href } from '../route';
+import { saveFile } from '../save';
 import { count, many } from '../text';
 import { Blocks } from './blocks';
 import { Styled, withoutHalf } from './styled';
@@ -224,11 +225,7 @@ function Foot({
 async function download(choice: LogChoice): Promise<void> {
     try {
         const blob = await wholeLog(choice, new AbortController().signal);
-        const link = document.createElement('a');
-        link.href = URL.createObjectURL(blob);
-        link.download = `${choice.task}.${choice.attempt}.${choice.stream}.log`;
-        link.click();
-        setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+        saveFile(`${choice.task}.${choice.attempt}.${choice.stream}.log`, blob);
     } catch (error) {
         say(words(error), true);
     }

@@ -25,23 +25,6 @@ import { Ago, Problem, Section, Text, Tid } from './small';
 
 const SHOWN = 20;
 
-const WORDS: Record<AttentionKind, string> = {
-    stopped: 'stopped',
-    account: 'account closed',
-    agent: 'agent closed',
-    window: 'budget used up',
-    question: 'question',
-    denied: 'permission denied',
-    blocking: 'blocks others',
-    pick: 'pick one',
-    review: 'review',
-    budget: 'budget used up',
-    breaker: 'could not start',
-    close: 'close it',
-    failed: 'failed',
-    alert: 'look',
-};
-
 /** What is not about the reason why the task is here. */
 const ELSEWHERE = new Set(['hold', 'priority', 'again', 'delete', 'sling']);
 
@@ -178,7 +161,7 @@ function Item({ item, gone }: { item: Attention; gone: (key: string) => void }) 
             <Mark state={markOf(item)} label={false} />
             <div class="needs-what">
                 <p class="needs-of">
-                    <span class="needs-kind">{WORDS[item.kind] ?? item.kind}</span>
+                    <span class="needs-kind">{line(item.label)}</span>
                     {item.task ? (
                         <>
                             <Tid id={item.task.id} />

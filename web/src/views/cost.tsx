@@ -10,6 +10,7 @@ import { Chart, type Line } from '../parts/chart';
 import { Mark } from '../parts/mark';
 import { Empty, Meter, Problem, Section, Text, Tid } from '../parts/small';
 import { refine, route } from '../route';
+import { saveFile } from '../save';
 import { count, limitWords, line, many, money, moneyWithLive, percent, short, span } from '../text';
 import { colour, paint } from '../theme';
 import type {
@@ -73,11 +74,7 @@ const cell = (value: string | number | null) =>
 
 function download(name: string, rows: (string | number | null)[][]): void {
     const text = rows.map((row) => row.map(cell).join(',')).join('\n');
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([`${text}\n`], { type: 'text/csv' }));
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    saveFile(name, new Blob([`${text}\n`], { type: 'text/csv' }));
 }
 
 function exportDays(list: UsageList): void {

@@ -1,5 +1,5 @@
 // now.tsx: what runs, what comes next, what waits and for what, how full everything is, who is needed.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { act, ACTIONS, clearLimiter, pause } from '../actions';
 import { get, scope } from '../api';
 import { type Loaded, useLoad, useThrottle } from '../load';
@@ -597,13 +597,13 @@ function First() {
     );
 }
 
-/** For tests and for those who measure: when everything of the first view has been drawn. */
+/** For tests and for those who measure: when everything of the first view has been drawn, which is after its frame. */
 let marked = false;
 function useMark(there: boolean): void {
-    useEffect(() => {
+    useLayoutEffect(() => {
         if (!there || marked) return;
         marked = true;
-        requestAnimationFrame(() => performance.mark('sluice:now'));
+        requestAnimationFrame(() => setTimeout(() => performance.mark('sluice:now')));
     }, [there]);
 }
 
