@@ -13,13 +13,14 @@ NAME    =
 N       =
 BUSY    =
 KEEP    =
+HOURS   = 1
 
 MAKEFLAGS += --no-print-directory
 
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench soak sim fuzz demo example docs install dist deb test-deb clean todo help
+.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench soak sim fuzz proof demo example docs install dist deb test-deb clean todo help
 
 all: build
 
@@ -115,6 +116,9 @@ soak: ## kill the daemon KILLS=n times under load, while each preset drains TASK
 	 LOOP_AGENT=$(abspath $(BUILD)/tests/torture/loop_agent) $(BUILD)/tests/torture/test_presets $(TASKS) $(SEED)
 	@SLUICED=$(abspath $(BUILD)/sluiced) SIDE_AGENT=$(abspath $(BUILD)/tests/torture/side_agent) \
 	 TREE_AGENT=$(abspath $(BUILD)/tests/torture/tree_agent) $(BUILD)/tests/torture/test_workspaces 300 $(SEED)
+
+proof: build ## run the long tests for HOURS=n, continue an interrupted proof, write docs/internals/proof.md
+	@scripts/proof $(BUILD) $(HOURS)
 
 demo: build ## a daemon, a small night of real processes, a kill in the middle; KEEP=1 leaves the dashboard up
 	@scripts/demo $(if $(KEEP),--keep) $(BUILD)
