@@ -81,7 +81,7 @@ run_chunk() { # COMMAND...
 # says the same on a busy machine. Not in a subshell, which has its own count.
 note_processor_ms() {
     times >"$PROOF_STATE/times"
-    awk 'NR == 2 { split($1, user, /[ms]/); split($2, system, /[ms]/)
-        printf "%d\n", (user[1] * 60 + user[2] + system[1] * 60 + system[2]) * 1000 }' \
+    awk 'NR == 2 { split($1, user, /[ms]/); split($2, kernel, /[ms]/)
+        printf "%d\n", (user[1] * 60 + user[2] + kernel[1] * 60 + kernel[2]) * 1000 }' \
         "$PROOF_STATE/times" >"$PROOF_STATE/processor_ms"
 }

@@ -13,6 +13,7 @@ struct acked {
 struct acked_list {
     struct acked *items;
     size_t count, capacity;
+    bool power; /* the power was cut: the end of a run may be lost with the disk, and its run is then lost */
 };
 
 /* The pointer is valid until the next call. */
