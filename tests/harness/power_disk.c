@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define IMAGE_MB       320 /* XFS has at least 300 */
-#define SHUTDOWN       _IOR('X', 125, uint32_t) /* the same number for ext4 and XFS */
-#define WITHOUT_FLUSH  2                        /* EXT4_GOING_FLAGS_NOLOGFLUSH */
-#define DEVICE_TRIES   20                       /* another process may take the free device first */
+#define IMAGE_MB      320                      /* XFS has at least 300 */
+#define SHUTDOWN      _IOR('X', 125, uint32_t) /* the same number for ext4 and XFS */
+#define WITHOUT_FLUSH 2                        /* EXT4_GOING_FLAGS_NOLOGFLUSH */
+#define DEVICE_TRIES  20                       /* another process may take the free device first */
 
 static bool run(const char *const argv[]) {
     int status = 1;
@@ -49,8 +49,7 @@ static bool attach(struct power_disk *disk) {
     for (int i = 0; control >= 0 && image >= 0 && disk->device_fd < 0 && i < DEVICE_TRIES; i++) {
         int number = ioctl(control, LOOP_CTL_GET_FREE);
         snprintf(disk->device, sizeof(disk->device), "/dev/loop%d", number);
-        struct loop_config config = { .fd = (unsigned)image,
-                                      .info.lo_flags = LO_FLAGS_AUTOCLEAR };
+        struct loop_config config = { .fd = (unsigned)image, .info.lo_flags = LO_FLAGS_AUTOCLEAR };
         int fd = number < 0 ? -1 : open(disk->device, O_RDWR | O_CLOEXEC);
         if (fd >= 0 && ioctl(fd, LOOP_CONFIGURE, &config) == 0)
             disk->device_fd = fd;
@@ -73,8 +72,7 @@ static bool mount_it(struct power_disk *disk) {
 
 bool power_disk_open(struct power_disk *disk, const char *type, const char *folder,
                      const char *point, const char **ret_why) {
-    *disk =
-        (struct power_disk){ .type = type, .point = point, .device_fd = -1, .root_fd = -1 };
+    *disk = (struct power_disk){ .type = type, .point = point, .device_fd = -1, .root_fd = -1 };
     snprintf(disk->image, sizeof(disk->image), "%s/%s.image", folder, type);
     *ret_why = NULL;
     if (geteuid() != 0)

@@ -113,10 +113,11 @@ static bool submit(struct test *t, struct client *client, const struct request *
     struct error err = { 0 };
     char id[40];
     client_set_key(client, request->key);
-    int status = rig_submit(
-        client, rig_task(&t->rig, request->milliseconds, request->code), id, &err);
+    int status =
+        rig_submit(client, rig_task(&t->rig, request->milliseconds, request->code), id, &err);
     if (status == 200)
-        (void)acked_add(&t->acked, id, request->code);
+        (void)snprintf(acked_add(&t->acked, id, request->code)->key, sizeof(request->key), "%s",
+                       request->key);
     return status == 200;
 }
 
@@ -158,9 +159,10 @@ static void check_survivors(struct test *t, struct client *client, size_t events
     struct error err = { 0 };
     const char *state;
     long long tasks = 0;
+    size_t first = t->checked;
     for (; t->checked < t->acked.count; t->checked++) {
-        int status = client_get(client, &answer, &err, "/v1/tasks/%s",
-                                t->acked.items[t->checked].id);
+        int status =
+            client_get(client, &answer, &err, "/v1/tasks/%s", t->acked.items[t->checked].id);
         rig_expect(status == 200, "%s was acknowledged and is missing: %d %s",
                    t->acked.items[t->checked].id, status, err.text);
         json_decref(answer);
@@ -169,8 +171,13 @@ static void check_survivors(struct test *t, struct client *client, size_t events
     json_object_foreach(json_object_get(answer, "counts"), state, count) tasks +=
         json_integer_value(count);
     json_decref(answer);
-    rig_expect(tasks == (long long)t->acked.count, "%lld tasks exist, %zu were acknowledged",
-               tasks, t->acked.count);
+    rig_expect(tasks == (long long)t->acked.count, "%lld tasks exist, %zu were acknowledged", tasks,
+               t->acked.count);
+    for (size_t i = first; i < t->acked.count; i++)
+        for (size_t k = 0; k < i; k++)
+            rig_expect(strcmp(t->acked.items[i].id, t->acked.items[k].id) != 0,
+                       "%s is the answer to %s and to %s", t->acked.items[i].id,
+                       t->acked.items[k].key, t->acked.items[i].key);
     rig_expect(read_events(t, client, events_before), "no events");
     rig_expect(t->events_count >= events_then, "%zu events were read, and %zu exist", events_then,
                t->events_count);
@@ -240,9 +247,9 @@ static void check_slots(struct test *t) {
     rig_expect(client_get(client, &answer, &err, "/v1/status") == 200, "no status: %s", err.text);
     const json_t *limits = json_object_get(answer, "limits"), *limit;
     size_t i;
-    json_array_foreach(limits, i, limit) rig_expect(
-        json_integer_value(json_object_get(limit, "used")) == 0, "a leaked slot: %s",
-        json_string_value(json_object_get(limit, "key")));
+    json_array_foreach(limits, i, limit)
+        rig_expect(json_integer_value(json_object_get(limit, "used")) == 0, "a leaked slot: %s",
+                   json_string_value(json_object_get(limit, "key")));
     json_decref(answer);
     client_close(client);
 }
