@@ -20,7 +20,7 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench soak sim fuzz proof demo example docs install dist deb test-deb clean todo help
+.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench soak sim fuzz proof coverage demo example docs install dist deb test-deb clean todo help
 
 all: build
 
@@ -118,7 +118,12 @@ soak: ## kill the daemon KILLS=n times under load, while each preset drains TASK
 	 TREE_AGENT=$(abspath $(BUILD)/tests/torture/tree_agent) $(BUILD)/tests/torture/test_workspaces 300 $(SEED)
 
 proof: build ## run the long tests for HOURS=n, continue an interrupted proof, write docs/internals/proof.md
+	@scripts/setup --proof
 	@scripts/proof $(BUILD) $(HOURS)
+
+coverage: ## lines and branches that the tests execute in core, rundir, shim and store; fails when it falls, UPDATE=1 accepts it
+	@scripts/setup --proof
+	@scripts/coverage $(if $(UPDATE),--update) $(BUILD)-coverage
 
 demo: build ## a daemon, a small night of real processes, a kill in the middle; KEEP=1 leaves the dashboard up
 	@scripts/demo $(if $(KEEP),--keep) $(BUILD)

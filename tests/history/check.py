@@ -191,6 +191,9 @@ class Judge:
         elif outcome == "lost":
             if interval and interval[1] is not None and not self.power:
                 self.found("end", f"{name} is lost on record, and ended with {interval[2]}")
+        elif outcome == "launch" and run["how"] != "exit":
+            if interval:
+                self.found("end", f"{name} could not be launched, and it ran")
         elif outcome != "canceled":
             if interval is None:
                 self.found("end", f"{name} is {outcome} on record, and never ran")

@@ -111,6 +111,7 @@ FALSE = [
     ("an end that never happened", "end", lambda h: h["side"].remove(find(h["side"], task="t-4", what="end"))),
     ("a run that never was", "end", lambda h: [h["side"].remove(n) for n in h["side"][:] if n["task"] == "t-4"]),
     ("a successful run called lost", "end", lambda h: find(h["runs"], task="t-4").update(outcome="lost")),
+    ("a run that was not launched", "end", lambda h: find(h["runs"], task="t-4").update(outcome="launch", how=None)),
     ("a run without an end", "end", lambda h: find(h["runs"], task="t-4").update(outcome=None)),
     ("a failure called done", "end", lambda h: find(h["tasks"], id="t-2").update(state="done")),
     ("a malformed note", "end", lambda h: h["side"].append({"what": "malformed", "line": "sta"})),

@@ -39,6 +39,8 @@ static void check_runs(const struct diary *diary, const struct acked *acked, con
                        written ? written->code : 0);
             continue;
         }
+        if (strcmp(outcome, "launch") == 0 && !written) /* it could not be launched */
+            continue;
         rig_expect(written != NULL, "%s attempt %u is on record and never ran", acked->id, attempt);
         if (written)
             rig_expect(written->code == code && written->end_us != 0,

@@ -5,12 +5,13 @@
  * exists, and no other; the events that a client had read are unchanged; a request without an answer takes effect once. Checked at the end:
  * each attempt ran at most once, recorded ends are true, no cap was exceeded, no slot is leaked.
  *
- * test_power_cut [CUTS [SEED [TYPE]]]: CUTS defaults to 6 for each TYPE (ext4, xfs). The seed is printed. */
+ * test_power_cut [CUTS [SEED [TYPE]]]: CUTS defaults to 4 for each TYPE (ext4, xfs). The seed is printed. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,11 @@ struct test {
     struct acked_list acked;
     char **events; /* by number; NULL: not read */
     size_t events_count, events_capacity;
+    /* Set just before the cut. A machine without power sends no answers, so what arrives later counts as unanswered: this kernel
+     * may report success for a sync that fails while the file system is shut down. */
+    atomic_bool dark;
+    char late[40]; /* id in an answer after the cut; "": none */
+    unsigned late_count, late_lost;
     size_t checked; /* acknowledged tasks that are known to have survived a cut */
     unsigned unanswered;
 };
@@ -91,6 +97,7 @@ static void kill_all(struct rig *rig) {
 static void *cut_power(void *ctx) {
     struct cutter *cutter = ctx;
     rig_pause(cutter->live_ms);
+    atomic_store(&cutter->test->dark, true);
     cutter->cut = power_disk_cut(&cutter->test->disk);
     rig_pause(cutter->dead_ms);
     kill_all(&cutter->test->rig);
@@ -115,10 +122,13 @@ static bool submit(struct test *t, struct client *client, const struct request *
     client_set_key(client, request->key);
     int status =
         rig_submit(client, rig_task(&t->rig, request->milliseconds, request->code), id, &err);
-    if (status == 200)
-        (void)snprintf(acked_add(&t->acked, id, request->code)->key, sizeof(request->key), "%s",
-                       request->key);
-    return status == 200;
+    if (status != 200 || atomic_load(&t->dark)) {
+        (void)snprintf(t->late, sizeof(t->late), "%s", status == 200 ? id : "");
+        return false;
+    }
+    (void)snprintf(acked_add(&t->acked, id, request->code)->key, sizeof(request->key), "%s",
+                   request->key);
+    return true;
 }
 
 /* Reads the events from number `after` on. Events that were read before must be the same. */
@@ -129,8 +139,11 @@ static bool read_events(struct test *t, struct client *client, size_t after) {
         size_t i;
         if (client_get(client, &answer, &err, "/v1/events?limit=%d&after=%llu", PAGE,
                        (unsigned long long)after)
-            != 200)
+                != 200
+            || atomic_load(&t->dark)) {
+            json_decref(answer);
             return false;
+        }
         const json_t *items = json_object_get(answer, "items");
         json_array_foreach(items, i, event) {
             size_t seq = (size_t)json_integer_value(json_object_get(event, "seq"));
@@ -214,6 +227,17 @@ static bool live_and_die(struct test *t, struct client *client, struct request *
     return !answered;
 }
 
+static void count_late(struct test *t, struct client *client) {
+    json_t *answer = NULL;
+    struct error err = { 0 };
+    if (!*t->late)
+        return;
+    t->late_count++;
+    t->late_lost += client_get(client, &answer, &err, "/v1/tasks/%s", t->late) == 404;
+    json_decref(answer);
+    *t->late = '\0';
+}
+
 static bool one_life(struct test *t) {
     size_t events_before = t->events_count ? t->events_count - 1 : 0;
     struct client *client = open_client(t, LIFE_MS + DEAD_MS);
@@ -229,7 +253,9 @@ static bool one_life(struct test *t) {
         rig_expect(false, "the daemon does not start after the cut");
         return false;
     }
+    atomic_store(&t->dark, false);
     client = open_client(t, 0);
+    count_late(t, client);
     /* With the same key: it is one task, whether or not it took effect before the cut. */
     t->unanswered += open;
     rig_expect(!open || submit(t, client, &request), "the request without an answer is refused");
@@ -285,7 +311,9 @@ static bool cut_often(const char *type, int cuts, uint64_t seed) {
         acked_check(&t.acked, &t.rig, RUNS_MAX);
         check_slots(&t);
         rig_expect(rig_stop(&t.rig) == 0, "the daemon did not stop cleanly");
-        printf("  %u requests were repeated, %zu events compared\n", t.unanswered, t.events_count);
+        printf("  %u requests were repeated, %zu events compared; %u answers after the cut, %u of "
+               "them lost\n",
+               t.unanswered, t.events_count, t.late_count, t.late_lost);
     } else {
         kill_all(&t.rig);
         printf("  repeat with: test_power_cut %d %llu %s\n", cuts, (unsigned long long)seed, type);
@@ -301,7 +329,7 @@ static bool cut_often(const char *type, int cuts, uint64_t seed) {
 
 int main(int argc, char **argv) {
     static const char *const types[] = { "ext4", "xfs" };
-    int cuts = argc > 1 ? atoi(argv[1]) : 6;
+    int cuts = argc > 1 ? atoi(argv[1]) : 4;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)rig_now_us();
     bool any = false;
     (void)signal(SIGPIPE, SIG_IGN);
