@@ -121,7 +121,7 @@ proof: build ## run the long tests for HOURS=n, continue an interrupted proof, w
 	@scripts/setup --proof
 	@scripts/proof $(BUILD) $(HOURS)
 
-coverage: ## lines and branches that the tests execute in core, rundir, shim and store; fails when it falls, UPDATE=1 accepts it
+coverage: ## lines and branches that the tests execute in core, rundir and store; fails when it falls, UPDATE=1 accepts it
 	@scripts/setup --proof
 	@scripts/coverage $(if $(UPDATE),--update) $(BUILD)-coverage
 

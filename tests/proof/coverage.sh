@@ -5,7 +5,7 @@ scripts/setup --proof
 code=0
 scripts/coverage "$PROOF_BUILD-coverage" >"$PROOF_STATE/out" 2>&1 || code=$?
 cat "$PROOF_STATE/out"
-for folder in core rundir shim store; do
+for folder in core rundir store; do
     set_figure ${folder}_lines "$(awk -v of="src/$folder" '$1 == of { print $2 }' "$PROOF_STATE/out")"
     set_figure ${folder}_branches "$(awk -v of="src/$folder" '$1 == of { print $6 }' "$PROOF_STATE/out")"
 done
