@@ -17,13 +17,14 @@ ROUNDS  =
 SYSTEMS =
 DAYS    =
 DOCS    =
+HOURS   = 1
 
 MAKEFLAGS += --no-print-directory
 
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench bench-peers bench-growth soak sim fuzz demo example docs install dist deb test-deb clean todo help
+.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench bench-peers bench-growth soak sim fuzz proof coverage demo example docs install dist deb test-deb clean todo help
 
 all: build
 
@@ -129,6 +130,14 @@ soak: ## kill the daemon KILLS=n times under load, while each preset drains TASK
 	 LOOP_AGENT=$(abspath $(BUILD)/tests/torture/loop_agent) $(BUILD)/tests/torture/test_presets $(TASKS) $(SEED)
 	@SLUICED=$(abspath $(BUILD)/sluiced) SIDE_AGENT=$(abspath $(BUILD)/tests/torture/side_agent) \
 	 TREE_AGENT=$(abspath $(BUILD)/tests/torture/tree_agent) $(BUILD)/tests/torture/test_workspaces 300 $(SEED)
+
+proof: build ## run the long tests for HOURS=n, continue an interrupted proof, write docs/internals/proof.md
+	@scripts/setup --proof
+	@scripts/proof $(BUILD) $(HOURS)
+
+coverage: ## lines and branches that the tests execute in core, rundir and store; fails when it falls, UPDATE=1 accepts it
+	@scripts/setup --proof
+	@scripts/coverage $(if $(UPDATE),--update) $(BUILD)-coverage
 
 demo: build ## a daemon, a small night of real processes, a kill in the middle; KEEP=1 leaves the dashboard up
 	@scripts/demo $(if $(KEEP),--keep) $(BUILD)

@@ -590,6 +590,62 @@ fresh
 mkdir -p dist && echo x >'dist/a b.js'
 expect 'embed-web: a name that no address has' 1 "'/a b.js' is no name for a URL: rename it" "$scripts/embed-web" dist out.c
 
+# --- proof ----------------------------------------------------------------------------------------
+
+# A tree with two parts: `count` adds 1, `last` does what the case says.
+proof_tree() { # COMMANDS of last
+    fresh
+    mkdir -p tests/proof build
+    cp "$scripts/../tests/proof/kit.sh" tests/proof/
+    # shellcheck disable=SC2016 # written into the parts
+    printf '. tests/proof/kit.sh\nadd_figure chunks 1\nset_figure seed "$(take_numbers 5)"\n' >count.sh
+    printf '. tests/proof/kit.sh\n%s\n' "$1" >last.sh
+    printf '# a comment\ncount | 3 | sh count.sh\nlast | 1 | sh last.sh\n' >parts
+    cat >goals <<'END'
+1 | counting | 1 chunk | count.chunks >= 1 | {count.chunks} chunks from {count.seed} | `count`
+2 | more | 12,000 chunks | count.chunks >= 12000 & count.chunks <= 20000 | {count.chunks} chunks | `count`
+3 | large | 10,000 | last.big = 12345678 | {last.big} | `last`
+4 | other | anything | - | - | –
+END
+}
+proof() {
+    "$scripts/proof" --parts parts --goals goals --state state --report out/proof.md build "$1"
+}
+
+proof_tree 'set_figure big 12345678; cat >/dev/null'
+expect 'proof: every part passes' 0 'the report is out/proof.md' proof 0.01
+expect 'proof: a goal that is met' 0 '| 1 | counting | 1 chunk | 1 chunks from 1 | yes | `count` |' cat out/proof.md
+expect 'proof: and one that is not' 0 '| 2 | more | 12,000 chunks | 1 chunks | no | `count` |' cat out/proof.md
+expect 'proof: figures can be read' 0 '| 12,345,678 | yes |' cat out/proof.md
+expect 'proof: what no part measures is not measured' 0 '| 4 | other | anything | not measured | – | – |' cat out/proof.md
+expect 'proof: a second proof has its own figures and new seeds' 0 '1 chunks from 6' sh -c "
+    '$scripts/proof' --parts parts --goals goals --state state --report out/proof.md build 0.01 >/dev/null; cat out/proof.md"
+
+proof_tree 'echo "it broke"; exit 3'
+expect 'proof: a failed part is a failure' 1 'proof: last failed' proof 0.01
+expect 'proof: in the report, too' 0 '| last | 0 | failed with exit code 3 |' cat out/proof.md
+expect 'proof: its figures are missing' 0 '| 3 | large | 10,000 | not measured | – |' cat out/proof.md
+
+proof_tree 'skip "there is no disk"'
+expect 'proof: a skipped part is no failure' 0 'passed or was skipped' proof 0.01
+expect 'proof: its reason is in the report' 0 'skipped: there is no disk' cat out/proof.md
+
+proof_tree :
+# shellcheck disable=SC2016
+printf '[ -e again ] || { : >again; read -r _ _ _ driver _ </proc/$PPID/stat; kill -TERM "$driver"; exit 1; }\n. tests/proof/kit.sh\nset_figure big 12345678\n' >last.sh
+expect 'proof: it can be interrupted' 130 'the same command continues' proof 0.01
+expect 'proof: then there is no report' 2 'No such file' ls out
+expect 'proof: and continues with the part that had not ended' 0 'every part passed' proof 0.01
+expect 'proof: what was done is not done again' 0 '| 1 chunks from 1 | yes |' cat out/proof.md
+
+proof_tree :
+expect 'proof: hours are a number' 2 "HOURS must be a number above 0, not 'x'" proof x
+echo 'count | many | sh count.sh' >parts
+expect 'proof: a bad part is shown' 2 'parts:1: expected name | share | command' proof 1
+printf 'count | 1 | sh count.sh\n' >parts
+echo '1 | a | b | count.chunks > 3 | {count.chunks} | c' >goals
+expect 'proof: and a bad condition' 2 'goals:1: bad condition: count.chunks > 3' proof 0.01
+
 for script in "$scripts"/*; do
     expect "help: $(basename "$script")" 0 'usage: scripts/' "$script" --help
 done

@@ -18,6 +18,7 @@
 static int64_t history_seed = 4711, cuts = 2;
 static struct crash crash;
 static uint64_t operations; /* of the complete history */
+static uint64_t crash_points, recovery_points;
 
 static int set_up(void **state) {
     (void)state;
@@ -30,6 +31,8 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
+    printf("  %" PRIu64 " crash points, %" PRIu64 " recovery points\n", crash_points,
+           recovery_points);
     crash_finish(&crash);
     return 0;
 }
@@ -61,6 +64,7 @@ static void die_everywhere(enum fault_plan plan, uint64_t seed) {
     crash_play_each(&crash, plan, CRASH_STRIDE, seed, check_death, &deaths);
     assert_int_equal(deaths.points, (operations + CRASH_STRIDE - 1) / CRASH_STRIDE);
     assert_int_equal(deaths.died, deaths.points);
+    crash_points += deaths.points;
 }
 
 TEST(a_kill_at_any_moment_loses_nothing) {
@@ -93,6 +97,8 @@ TEST(a_crash_of_the_recovery_loses_nothing) {
         }
     }
     assert_true(points > 100 / CRASH_STRIDE);
+    crash_points += points;
+    recovery_points += points;
     kit_remove_folder(folder);
 }
 
