@@ -31,7 +31,7 @@
 /* From here on, sending pages of a file costs less than copying. */
 #define FILE_BYTES   ((size_t)8 * 1024)
 #define FILE_STREAMS 8
-#define COMMENT    ":\n\n" /* sent first, so that the client sees that it is connected */
+#define COMMENT      ":\n\n" /* sent first, so that the client sees that it is connected */
 
 struct event_stream {
     struct stream stream;
@@ -300,8 +300,7 @@ static void take_burst(struct event_stream *s, const struct strbuf *burst, int f
         return;
     }
     s->position = s->server->published;
-    if (s->text.length == 0
-        && exchange_send_now(s->exchange, bytes, size, from == 0 ? file : -1))
+    if (s->text.length == 0 && exchange_send_now(s->exchange, bytes, size, from == 0 ? file : -1))
         s->quiet = false;
     else
         strbuf_add(&s->text, bytes, size);

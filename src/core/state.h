@@ -332,7 +332,7 @@ struct core {
     int64_t share_weight, share_tokens; /* W and T */
     uint32_t share_count;
     uint32_t guessing; /* first of the projects with live runs that have no mean of their own */
-    uint32_t walk; /* number of the last walk: see `seen` */
+    uint32_t walk;     /* number of the last walk: see `seen` */
     int64_t document_weight, document_tokens, document_count; /* W and T of this decision */
 
     struct winner_tree project_tree; /* slot: index − 1 */

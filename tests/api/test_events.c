@@ -400,7 +400,7 @@ TEST(streams_that_share_a_burst_get_it_complete) {
     for (unsigned i = 0; i < STREAMS; i++)
         fds[i] = open_stream(api, SSE("", ""), &seen[i]);
     close(fds[0]);
-    for (unsigned i = 0; i < EVENTS / 500; i++) { /* nobody reads meanwhile */
+    for (unsigned i = 0; i < EVENTS / 500; i++) { /* mostly without reading */
         api_events(api, 500);
         if (i == LATE)
             read_to(fds[1], &seen[1], LATE * 500);
