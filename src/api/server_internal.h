@@ -233,7 +233,8 @@ void exchange_send(struct exchange *exchange, const char *bytes, size_t size);
  * `file`: has the bytes as a chunk of HTTP/1.1 (exchange_chunk_file); or -1. False: not now; nothing
  * was done. */
 bool exchange_send_now(struct exchange *exchange, const char *bytes, size_t size, int file);
-/* A file in memory for sending the same bytes to many; -1: it could not be made. The caller closes it. */
+/* A file in memory for sending the same bytes to many; -1: it could not be made. The caller closes
+ * it. */
 int exchange_chunk_file(const char *bytes, size_t size);
 
 /* --- connections ----------------------------------------------------------------------------- */
