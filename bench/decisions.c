@@ -82,6 +82,7 @@ void bench_decisions(void) {
     static const uint32_t sizes[] = { 1000, 10000, 100000, 1000000 };
     static const uint32_t projects[] = { 1, 100, 1000 };
     static const double most_us[] = { 0, 1, 2 };
+    double fact_us = 0; /* with one project */
     printf("\nDecisions (default preset: fair share, overdue, priority, score)\n");
     printf("%9s %9s %8s   %11s   %11s   %s\n", "ready", "projects", "classes", "decision", "facts",
            "bytes/task");
@@ -94,6 +95,12 @@ void bench_decisions(void) {
             if (s == 0)
                 small = m;
         }
+        fact_us = p == 0 ? small.fact_us : fact_us;
+        if (projects[p] > 1)
+            bench_goal(small.fact_us <= 3 * fact_us,
+                       "%u projects, 1 k tasks: a fact costs %.2f x what it costs with one project "
+                       "(at most 3)",
+                       projects[p], small.fact_us / fact_us);
         bench_goal(m.decision_us <= 2 * small.decision_us,
                    "%u projects: 1 M tasks cost %.2f x what 1 k cost (at most 2)", projects[p],
                    m.decision_us / small.decision_us);

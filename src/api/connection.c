@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -323,11 +324,21 @@ void connection_wake(struct connection *c) {
         wait_for_more(c);
 }
 
-bool connection_send_now(struct connection *c, const struct iovec *parts, size_t count) {
+/* The kernel does not copy the file: all sockets that it is sent to hold the same pages. */
+static ssize_t send_file(int fd, int file, const struct iovec *parts, size_t count) {
+    off_t at = 0;
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += parts[i].iov_len;
+    return sendfile(fd, file, &at, size);
+}
+
+bool connection_send_now(struct connection *c, const struct iovec *parts, size_t count, int file) {
     struct msghdr message = { .msg_iov = (struct iovec *)parts, .msg_iovlen = count };
     if (c->tls || c->dead || c->pumping || connection_unsent(c) > 0)
         return false;
-    ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t n = file >= 0 ? send_file(c->fd, file, parts, count)
+                          : sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0)
         return false;
     size_t sent = (size_t)n;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "api/guard.h"
@@ -120,15 +122,37 @@ void exchange_send(struct exchange *exchange, const char *bytes, size_t size) {
     response_print_chunk(bytes, size, exchange->old, &exchange->connection->out);
 }
 
-bool exchange_send_now(struct exchange *exchange, const char *bytes, size_t size) {
-    char head[RESPONSE_CHUNK_HEAD];
+/* The bytes as a chunk. Returns the number of parts. */
+#define CHUNK_PARTS 3u
+static size_t chunk_parts(const char *bytes, size_t size, bool old, char head[RESPONSE_CHUNK_HEAD],
+                          struct iovec parts[CHUNK_PARTS]) {
     const char *tail;
-    size_t length = response_frame_chunk(size, exchange->old, head, &tail);
-    const struct iovec parts[] = { { head, length },
-                                   { (char *)bytes, size },
-                                   { (char *)tail, strlen(tail) } };
+    size_t length = response_frame_chunk(size, old, head, &tail);
+    parts[0] = (struct iovec){ head, length };
+    parts[1] = (struct iovec){ (char *)bytes, size };
+    parts[2] = (struct iovec){ (char *)tail, strlen(tail) };
+    return CHUNK_PARTS;
+}
+
+bool exchange_send_now(struct exchange *exchange, const char *bytes, size_t size, int file) {
+    char head[RESPONSE_CHUNK_HEAD];
+    struct iovec parts[CHUNK_PARTS];
+    size_t count = chunk_parts(bytes, size, exchange->old, head, parts);
     return exchange->connection->exchanges.first == exchange && exchange->bytes.length == 0
-           && connection_send_now(exchange->connection, parts, ARRAY_SIZE(parts));
+           && connection_send_now(exchange->connection, parts, count, exchange->old ? -1 : file);
+}
+
+int exchange_chunk_file(const char *bytes, size_t size) {
+    char head[RESPONSE_CHUNK_HEAD];
+    struct iovec parts[CHUNK_PARTS];
+    size_t count = chunk_parts(bytes, size, false, head, parts);
+    int file = memfd_create("events", MFD_CLOEXEC);
+    size_t length = parts[0].iov_len + size + parts[2].iov_len;
+    if (file >= 0 && writev(file, parts, (int)count) == (ssize_t)length)
+        return file;
+    if (file >= 0)
+        close(file);
+    return -1;
 }
 
 static void answer_call(struct exchange *exchange, struct op_call *call) {

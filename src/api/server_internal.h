@@ -230,8 +230,12 @@ bool page_answer(struct connection *connection);
 void route_answer(struct connection *connection, struct response *response);
 void exchange_send(struct exchange *exchange, const char *bytes, size_t size);
 /* Of a stream that is up to date: sends without a copy, and keeps what the socket does not take.
- * False: not now; nothing was done. */
-bool exchange_send_now(struct exchange *exchange, const char *bytes, size_t size);
+ * `file`: has the bytes as a chunk of HTTP/1.1 (exchange_chunk_file); or -1. False: not now; nothing
+ * was done. */
+bool exchange_send_now(struct exchange *exchange, const char *bytes, size_t size, int file);
+/* A file in memory for sending the same bytes to many; -1: it could not be made. The caller closes
+ * it. */
+int exchange_chunk_file(const char *bytes, size_t size);
 
 /* --- connections ----------------------------------------------------------------------------- */
 
@@ -293,9 +297,11 @@ void connection_pump(struct connection *connection);
 void connection_wake(struct connection *connection);
 void connection_queue(struct connection *connection, struct exchange *exchange);
 size_t connection_unsent(const struct connection *connection);
-/* Sends the parts, or as much as the socket takes, and queues the rest. False: other bytes come
- * first, or the connection is encrypted or lost; nothing was done. */
-bool connection_send_now(struct connection *connection, const struct iovec *parts, size_t count);
+/* Sends the parts, or as much as the socket takes, and queues the rest. `file` has the same bytes, or
+ * is -1; it never changes again. False: other bytes come first, or the connection is encrypted or
+ * lost; nothing was done. */
+bool connection_send_now(struct connection *connection, const struct iovec *parts, size_t count,
+                         int file);
 /* The server stops: ends idle connections and endless streams. May free it. */
 void connection_stop(struct connection *connection);
 

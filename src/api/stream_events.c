@@ -10,7 +10,8 @@
  * A single event is sent immediately; bursts are sent together: with many followers, the number of
  * sends costs, not the number of events. An event is printed once, into the burst that all live
  * streams without a filter share and that is sent from there. So such a follower costs one send for
- * each burst, and nothing for an event.
+ * each burst, and nothing for an event. A large burst is sent from a file in memory, whose pages all
+ * sockets share: copying took most of the time of a send, and a copy of memory for each follower.
  *
  * A live client that does not read gets `overflow` and is dropped; it reconnects with its
  * position. */
@@ -22,11 +23,15 @@
 #include "api/server_internal.h"
 #include "base/alloc.h"
 #include "base/number.h"
+#include "os/fd.h"
 
 #define PAGE_ITEMS 500
 #define BURST_MAX  ((size_t)128 * 1024) /* sent at once: a socket takes it without a queue */
 #define PACE       2                    /* ms between two sends of new events, per open stream */
-#define COMMENT    ":\n\n" /* sent first, so that the client sees that it is connected */
+/* From here on, sending pages of a file costs less than copying. */
+#define FILE_BYTES   ((size_t)8 * 1024)
+#define FILE_STREAMS 8
+#define COMMENT      ":\n\n" /* sent first, so that the client sees that it is connected */
 
 struct event_stream {
     struct stream stream;
@@ -283,8 +288,8 @@ static bool has_room(const struct event_stream *s, size_t size) {
            <= s->server->options.queue_max;
 }
 
-/* Sends its part of the burst, or keeps it for a client that is behind. */
-static void take_burst(struct event_stream *s, const struct strbuf *burst) {
+/* Sends its part of the burst, or keeps it for a client that is behind. `file`: with all of it. */
+static void take_burst(struct event_stream *s, const struct strbuf *burst, int file) {
     size_t from = s->joined, size = burst->length - from;
     s->joined = 0; /* in the next one */
     if (size == 0)
@@ -295,7 +300,7 @@ static void take_burst(struct event_stream *s, const struct strbuf *burst) {
         return;
     }
     s->position = s->server->published;
-    if (s->text.length == 0 && exchange_send_now(s->exchange, bytes, size))
+    if (s->text.length == 0 && exchange_send_now(s->exchange, bytes, size, from == 0 ? file : -1))
         s->quiet = false;
     else
         strbuf_add(&s->text, bytes, size);
@@ -307,10 +312,13 @@ static void flush(void *ctx) {
     server->burst = (struct strbuf)STRBUF_INIT;
     server->flush_is_due = false;
     server->flushed_at = loop_now_steady(server->loop);
+    bool shares_pages = server->sharing >= FILE_STREAMS && burst.length >= FILE_BYTES;
+    _cleanup_(fd_closep) int file =
+        shares_pages ? exchange_chunk_file(burst.text, burst.length) : -1;
     for (struct event_stream *s = server->event_streams, *next; s; s = next) {
         next = s->next; /* a stream whose client disconnected is removed */
         if (s->shares)
-            take_burst(s, &burst);
+            take_burst(s, &burst, file);
         if (s->text.length > 0)
             connection_pump(s->exchange->connection);
     }

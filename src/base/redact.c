@@ -38,14 +38,18 @@ void redact_index_init(struct redact_index *index, struct redact_value *values, 
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
+static bool passes_filter(const struct redact_index *index, uint64_t head) {
+    unsigned hash = hash_of(head);
+    return index->filter[hash / 64] >> (hash % 64) & 1;
+}
+
 /* The longest value at the beginning of the text, which has at least REDACT_LEAST bytes; or
  * NULL. */
 static const struct redact_value *value_at(const struct redact_index *index, const char *text,
                                            size_t left) {
     uint64_t head = head_of(text);
-    unsigned hash = hash_of(head);
     const struct redact_value *longest = NULL;
-    if (!(index->filter[hash / 64] >> (hash % 64) & 1))
+    if (!passes_filter(index, head))
         return NULL;
     for (size_t i = 0; i < index->count; i++) {
         const struct redact_value *value = &index->values[i];
@@ -85,12 +89,28 @@ static bool find_at(const struct redact_index *index, const char *text, size_t s
     return true;
 }
 
+/* The first position at which something may begin; `size`: nowhere. Every byte of every answer passes
+ * here, and often there are no values. */
+static size_t skip(const struct redact_index *index, const char *text, size_t size, size_t at) {
+    const char *prefix = index->shape ? index->shape->prefix : NULL;
+    if (index->count == 0 && prefix) {
+        const char *found = memmem(text + at, size - at, prefix, strlen(prefix));
+        return found ? (size_t)(found - text) : size;
+    }
+    for (; at + REDACT_LEAST <= size; at++)
+        if (passes_filter(index, head_of(text + at)) || (prefix && text[at] == prefix[0]))
+            return at;
+    while (at < size && !(prefix && text[at] == prefix[0]))
+        at++;
+    return at;
+}
+
 bool redact_find(const struct redact_index *index, const char *text, size_t size, size_t from,
                  struct redact_hit *ret) {
     struct redact_hit more;
-    if (index->longest == 0)
+    if (index->longest == 0 || from >= size)
         return false;
-    while (from < size && !find_at(index, text, size, from, ret))
+    while ((from = skip(index, text, size, from)) < size && !find_at(index, text, size, from, ret))
         from++;
     if (from >= size)
         return false;

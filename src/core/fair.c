@@ -162,11 +162,31 @@ static void recharge(struct core *c, uint32_t project) {
     add_reserved(c, project, charge - p->reserved);
 }
 
+static struct project *project_at(struct core *c, uint32_t project) {
+    return &c->projects[project];
+}
+
+/* Most projects have a mean of their own, or no live runs. The others are in a list, so the end of a
+ * run does not visit all projects. */
+static void update_guessing(struct core *c, uint32_t project) {
+    struct project *p = project_at(c, project);
+    bool guesses =
+        (p->runs || p->external)
+        && (p->window.sum.reports <= 0 || (p->spec.money.is_set && p->window.sum.priced <= 0));
+    if (guesses == p->guesses)
+        return;
+    p->guesses = guesses;
+    if (guesses)
+        SLAB_LIST_PUSH(project_at, c, c->guessing, project, next_guessing, prev_guessing);
+    else
+        SLAB_LIST_REMOVE(project_at, c, c->guessing, project, next_guessing, prev_guessing);
+}
+
 /* The mean of all projects has changed: so have charges of projects that have no mean of their own,
  * and with them their budgets of money. */
 static void prices_changed(struct core *c) {
-    for (uint32_t p = 1; p < c->project_count; p++)
-        if (c->projects[p].spec.money.is_set)
+    for (uint32_t p = c->guessing; p; p = project_at(c, p)->next_guessing)
+        if (project_at(c, p)->spec.money.is_set)
             ready_touch_project(c, p);
 }
 
@@ -174,12 +194,9 @@ static void prices_changed(struct core *c) {
 static void estimates_changed(struct core *c, uint32_t project) {
     if (fair_estimate(c, project) != c->projects[project].estimate)
         recharge(c, project);
-    for (uint32_t p = 1; p < c->project_count; p++) {
-        const struct project *other = &c->projects[p];
-        if (other->window.sum.reports == 0 && (other->runs || other->external)
-            && fair_estimate(c, p) != other->estimate)
+    for (uint32_t p = c->guessing; p; p = project_at(c, p)->next_guessing)
+        if (fair_estimate(c, p) != project_at(c, p)->estimate)
             recharge(c, p);
-    }
 }
 
 void fair_recharge(struct core *c) {
@@ -229,6 +246,7 @@ void fair_count_project(struct core *c, uint32_t project) {
         c->share_count--;
     }
     ready_touch_project(c, project);
+    update_guessing(c, project);
     p->counted = p->spec.active && !p->spec.paused && p->ready > 0;
     if (!p->counted)
         return;

@@ -174,6 +174,8 @@ struct project {
     uint32_t active_position;   /* in core.active, while it has a ready task */
     uint32_t runs;              /* first of its charged runs */
     int64_t estimate;           /* of each of them */
+    bool guesses;               /* is in core.guessing */
+    uint32_t next_guessing, prev_guessing;
     uint32_t by_state[TASK_STATE_MAX];
 };
 
@@ -329,7 +331,8 @@ struct core {
     time_ms window_end;                 /* beginning of the newest bucket */
     int64_t share_weight, share_tokens; /* W and T */
     uint32_t share_count;
-    uint32_t walk; /* number of the last walk: see `seen` */
+    uint32_t guessing; /* first of the projects with live runs that have no mean of their own */
+    uint32_t walk;     /* number of the last walk: see `seen` */
     int64_t document_weight, document_tokens, document_count; /* W and T of this decision */
 
     struct winner_tree project_tree; /* slot: index − 1 */

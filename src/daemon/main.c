@@ -174,7 +174,8 @@ int main(int argc, char **argv) {
         return a.show ? daemon_store_show(&home, a.show)
                       : daemon_store_copy(&home, a.copy_from, a.copy_to);
     prctl(PR_SET_DUMPABLE, 0);
-    (void)signal(SIGPIPE, SIG_IGN); /* a reader of our log or of the line `ready` may exit */
+    /* A reader of our log, of the line `ready` or of events (sendfile) may exit. */
+    (void)signal(SIGPIPE, SIG_IGN);
     close_others(a.ready_fd);
     check_answers();
     struct daemon_options options = { .home = &home,

@@ -53,6 +53,9 @@ struct engine_budget {
     bool is_over;                 /* its last run exceeded the limit per run */
 };
 void engine_budget(const struct engine *engine, task_id task, struct engine_budget *ret);
+/* In millionths of a dollar, by its runs, the live one included; ALLOWANCE_NONE: none has reported
+ * any. Lists show it for every task, so it reads no limits. */
+int64_t engine_spent_usd(const struct engine *engine, task_id task);
 
 /* Which budget holds the task, and how to continue. False: not held for its own budget. */
 bool engine_explain_budget_hold(const struct engine *engine, task_id task, struct strbuf *out);

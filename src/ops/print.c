@@ -223,14 +223,6 @@ static void print_doing(struct json_writer *w, const struct engine *engine,
     json_put_string(w, "doing", text.length ? strbuf_text(&text) : NULL);
 }
 
-/* By its runs, the live one included; ALLOWANCE_NONE: none has reported a cost. */
-static int64_t spent_usd(const struct engine *engine, task_id task) {
-    struct engine_budget b;
-    engine_budget(engine, task, &b);
-    bool is_known = b.used.usd > 0 || b.live.usd >= 0 || b.last.usd >= 0;
-    return is_known ? b.used.usd + (b.live.usd > 0 ? b.live.usd : 0) : ALLOWANCE_NONE;
-}
-
 /* A task with candidates is not approved, but one of them is picked. */
 static void print_actions(struct json_writer *w, const struct engine *engine,
                           const struct task_view *t) {
@@ -331,7 +323,7 @@ static const struct shape escalation_shape = { "Escalation", "which step a task 
     X(json_put_int, "attempt", T_INT, "how many runs it has had", NULL, t.attempt) \
     X(print_time, "not_before", T_TIME | T_NULL, "when it leaves its hold by itself", NULL, t.state == TASK_HELD ? t.not_before : 0) \
     X(json_put_int, "score", T_INT, "its place in the order, lower first", NULL, t.score) \
-    X(print_usd, "cost_usd", T_USD | T_NULL, "what its runs have cost, the live one included; null: none has reported it", NULL, spent_usd(engine, task))
+    X(print_usd, "cost_usd", T_USD | T_NULL, "what its runs have cost, the live one included; null: none has reported it", NULL, engine_spent_usd(engine, task))
 const struct shape shape_task = { "Task", "a task, as lists show it", .members = SHAPE_ROWS(
     TASK(SHAPE_ROW)
     { "escalation", T_OBJECT | T_MAYBE, "of a task with stronger agents or models for when its results are not accepted", &escalation_shape },
@@ -356,7 +348,7 @@ bool print_task_members(struct json_writer *w, const struct engine *engine, task
     engine_escalation(engine, task, &steps);
     TASK(SHAPE_PRINT)
     _cleanup_(strbuf_finish) struct strbuf step_text = STRBUF_INIT;
-    if (engine_escalation_text(engine, task, &step_text)) {
+    if (steps.has_steps && engine_escalation_text(engine, task, &step_text)) {
         json_put_object(w, "escalation");
         ESCALATION(SHAPE_PRINT)
         json_write_object_end(w);

@@ -1,4 +1,5 @@
 /* test_events.c: a stream of events has no gap, no duplicate and a bounded queue. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -386,6 +387,32 @@ TEST(each_of_many_streams_gets_every_event_once) {
     close(first);
     close(second);
     close(filtered);
+}
+
+/* Large bursts to many streams are sent from one file, which a stream may take in parts, or not at
+ * all because its client has disconnected. */
+TEST(streams_that_share_a_burst_get_it_complete) {
+    enum { STREAMS = 12, LATE = 3, EVENTS = 3000 };
+    API(api, .streams_max = 16);
+    struct seen seen[STREAMS] = { 0 };
+    int fds[STREAMS];
+    (void)signal(SIGPIPE, SIG_IGN); /* as the daemon does */
+    for (unsigned i = 0; i < STREAMS; i++)
+        fds[i] = open_stream(api, SSE("", ""), &seen[i]);
+    close(fds[0]);
+    for (unsigned i = 0; i < EVENTS / 500; i++) { /* mostly without reading */
+        api_events(api, 500);
+        if (i == LATE)
+            read_to(fds[1], &seen[1], LATE * 500);
+    }
+    for (unsigned i = 1; i < STREAMS; i++) {
+        read_to(fds[i], &seen[i], EVENTS);
+        assert_int_equal(seen[i].count, EVENTS);
+        assert_int_equal(seen[i].gaps + seen[i].overflows, 0);
+        close(fds[i]);
+    }
+    for (unsigned i = 0; i < STREAMS; i++)
+        seen_finish(&seen[i]);
 }
 
 TEST(one_stream_too_many_gets_503) {

@@ -510,6 +510,14 @@ void engine_budget(const struct engine *e, task_id task, struct engine_budget *r
     ret->is_over = a->is_over;
 }
 
+int64_t engine_spent_usd(const struct engine *e, task_id task) {
+    const struct allowance *a = allowance_find(e, task);
+    const struct live_run *run = run_find(e, task);
+    int64_t used = a ? a->used.usd : 0, live = run ? run->cost_micro_usd : ALLOWANCE_NONE;
+    bool is_known = used > 0 || live >= 0 || (a && a->last.usd >= 0);
+    return is_known ? used + known_amount(live) : ALLOWANCE_NONE;
+}
+
 /* --- children -------------------------------------------------------------------------------- */
 
 /* A budget of its own takes precedence over what was lent. */
