@@ -67,7 +67,7 @@ static bool make_slot(const struct spare *spare, unsigned slot, int tmp) {
     (void)snprintf(inner, sizeof(inner), "%u/1", slot);
     if (mkdirat(spare->folder, outer, 0700) < 0 && errno != EEXIST)
         return false;
-    if (mkdirat(spare->folder, inner, 0700) < 0 && errno != EEXIST)
+    if (tmp >= 0 && mkdirat(spare->folder, inner, 0700) < 0 && errno != EEXIST)
         return false;
     if (tmp >= 0) { /* reuses a kept TMPDIR; on failure, a new one is created */
         char from[NAME_BYTES], to[NAME_BYTES];

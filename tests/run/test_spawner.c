@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -138,4 +139,71 @@ FIXTURE_TEST(what_was_ordered_is_started_before_the_end) {
     close(ends[0]);
     while (wait(NULL) > 0) /* all of them are ours */
         ;
+}
+
+/* What `cat FILE` prints about itself. */
+static void read_own(const char *file, bool ignores_pipe, char text[4096]) {
+    int ends[2];
+    pid_t pid = -1;
+    size_t size = 0;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    const char *const argv[] = { "cat", file, NULL };
+    const char *const env[] = { NULL };
+    const struct spawn spawn = { .program = "/bin/cat",
+                                 .argv = argv,
+                                 .env = env,
+                                 .fds = { SPAWN_NULL, ends[1], SPAWN_NULL },
+                                 .fd_count = 3,
+                                 .is_session = true,
+                                 .blocks = true,
+                                 .ignores_pipe = ignores_pipe };
+    assert_int_equal(spawn_process(&spawn, &pid), 0);
+    close(ends[1]);
+    for (ssize_t got; size < 4095 && (got = read(ends[0], text + size, 4095 - size)) > 0;)
+        size += (size_t)got;
+    text[size] = '\0';
+    close(ends[0]);
+    assert_int_equal(code_of(pid), 0);
+}
+
+static uint64_t bit_of(int signal) {
+    return UINT64_C(1) << (signal - 1);
+}
+
+static uint64_t mask_of(const char *text, const char *name) {
+    const char *at = strstr(text, name);
+    assert_non_null(at);
+    return strtoull(at + strlen(name), NULL, 16);
+}
+
+/* A shim: nothing may end it before it reads its signals, and nothing of ours may reach its command. */
+FIXTURE_TEST(a_blocked_process_ignores_nothing_and_leads_its_session) {
+    char text[4096];
+    static const int wanted[] = { SIGTERM, SIGUSR1, SIGCHLD, SIGHUP, SIGINT, SIGPIPE };
+    long pid = 0, session = 0;
+    assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+    read_own("/proc/self/status", false, text);
+    assert_int_equal(mask_of(text, "SigIgn:"), 0);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        assert_true(mask_of(text, "SigBlk:") & bit_of(wanted[i]));
+    read_own("/proc/self/status", true, text);
+    assert_int_equal(mask_of(text, "SigIgn:"), bit_of(SIGPIPE));
+    read_own("/proc/self/stat", false, text);
+    assert_int_equal(sscanf(text, "%ld (cat) %*c %*d %*d %ld", &pid, &session), 2);
+    assert_int_equal(session, pid);
+}
+
+FIXTURE_TEST(a_blocked_process_that_cannot_be_executed_leaves_nothing) {
+    pid_t pid = -1;
+    const char *const argv[] = { "none", NULL };
+    const char *const env[] = { NULL };
+    const struct spawn spawn = { .program = "/no/such/program",
+                                 .argv = argv,
+                                 .env = env,
+                                 .fds = { SPAWN_NULL },
+                                 .fd_count = 1,
+                                 .blocks = true };
+    assert_int_equal(spawn_process(&spawn, &pid), ENOENT);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
 }
