@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,10 +41,23 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint64_t ignored_signals; /* bit N - 1 */
 static int null_fd = -1;         /* /dev/null */
 
+/* By raw system calls: libc refuses to look at those that it reserves (32 and 33), and one that
+ * our parent has ignored stays ignored across exec. The first word is the handler, and all zero means
+ * "default". */
+struct raw_action {
+    unsigned long words[8];
+};
+
+IN_CHILD static long raw_sigaction(int signal, const struct raw_action *action,
+                                   struct raw_action *ret_old) {
+    return syscall(SYS_rt_sigaction, signal, action, ret_old, (NSIG - 1) / 8);
+}
+
 static void find_inherited(void) {
-    struct sigaction action;
+    struct raw_action action;
     for (int signal = 1; signal < NSIG; signal++)
-        if (sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+        if (raw_sigaction(signal, NULL, &action) == 0
+            && action.words[0] == (unsigned long)(uintptr_t)SIG_IGN)
             ignored_signals |= UINT64_C(1) << (signal - 1);
     ignored_signals |= UINT64_C(1) << (SIGPIPE - 1); /* by main, or by a test that does not yet */
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -51,12 +65,13 @@ static void find_inherited(void) {
     fd_closep(&fd);
 }
 
-/* They are closed by exec. */
-IN_CHILD static void mark_others(unsigned first) {
-    if (close_range(first, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
+/* Not left to exec, which wakes our thread before it closes anything: a daemon that exits then would
+ * leave a reader of its pipe, and the shims that end in that moment would take it for alive. */
+IN_CHILD static void close_others(unsigned first) {
+    if (close_range(first, ~0u, 0) == 0)
         return;
     for (int fd = (int)first, end = (int)sysconf(_SC_OPEN_MAX); fd < end; fd++)
-        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+        (void)close(fd);
 }
 
 /* On a stack of its own, in our memory: it may change only what it was given, and errno. */
@@ -66,12 +81,12 @@ IN_CHILD static int run_blocked_child(void *ctx) {
     for (int signal = 1; signal < NSIG; signal++)
         if ((ignored_signals & (UINT64_C(1) << (signal - 1)))
             && !(signal == SIGPIPE && spawn->ignores_pipe))
-            (void)sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+            (void)raw_sigaction(signal, &(struct raw_action){ 0 }, NULL);
     bool good = spawn->is_session ? setsid() >= 0 : setpgid(0, 0) == 0;
     for (size_t i = 0; good && i < spawn->fd_count; i++)
         good = dup2(child->fds[i], (int)i) >= 0;
     if (good) {
-        mark_others((unsigned)spawn->fd_count);
+        close_others((unsigned)spawn->fd_count);
         (void)execve(spawn->program, (char *const *)(uintptr_t)spawn->argv,
                      (char *const *)(uintptr_t)spawn->env);
     }

@@ -1,10 +1,12 @@
 /* test_spawner.c: processes are started beside the loop, in order, with what they were given and nothing else. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -176,6 +178,14 @@ static uint64_t mask_of(const char *text, const char *name) {
     return strtoull(at + strlen(name), NULL, 16);
 }
 
+/* As if our parent had ignored them: libc neither shows nor resets these two. Before the first start,
+ * which looks at what was inherited. */
+__attribute__((constructor)) static void ignore_reserved_signals(void) {
+    const unsigned long ignored[8] = { (unsigned long)(uintptr_t)SIG_IGN };
+    for (int signal = 32; signal <= 33; signal++)
+        (void)syscall(SYS_rt_sigaction, signal, ignored, NULL, (NSIG - 1) / 8);
+}
+
 /* A shim: nothing may end it before it reads its signals, and nothing of ours may reach its command. */
 FIXTURE_TEST(a_blocked_process_ignores_nothing_and_leads_its_session) {
     char text[4096];
@@ -206,4 +216,31 @@ FIXTURE_TEST(a_blocked_process_that_cannot_be_executed_leaves_nothing) {
     assert_int_equal(spawn_process(&spawn, &pid), ENOENT);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
+}
+
+/* A shim whose daemon has exited sees that its pipe has no reader. A new shim that still had a copy
+ * of the daemon's end would hide that. */
+FIXTURE_TEST(a_started_process_has_no_copy_of_our_descriptors) {
+    const char *const argv[] = { "true", NULL };
+    const char *const env[] = { NULL };
+    for (unsigned round = 0; round < 500; round++) {
+        const struct spawn spawn = { .program = "/bin/true",
+                                     .argv = argv,
+                                     .env = env,
+                                     .fds = { SPAWN_NULL },
+                                     .fd_count = 1,
+                                     .is_session = true,
+                                     .blocks = true };
+        int ends[2];
+        pid_t pid = -1;
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        assert_int_equal(spawn_process(&spawn, &pid), 0);
+        close(ends[0]);
+        struct pollfd writer = { .fd = ends[1] };
+        int ready = poll(&writer, 1, 0);
+        close(ends[1]);
+        assert_int_equal(code_of(pid), 0);
+        if (ready != 1 || !(writer.revents & POLLERR))
+            fail_msg("round %u: the pipe still has a reader", round);
+    }
 }
