@@ -55,8 +55,9 @@ struct cgroup_slot *cgroup_take(struct cgroup_pool *pool); /* NULL: run without 
  * none. */
 int cgroup_hold(const struct cgroup_slot *slot);
 bool cgroup_is_held(const char *path); /* by the shim of a live run */
-/* Frees the memory only: the run in the slot continues without this pool. Accepts NULL. */
-void cgroup_leave(struct cgroup_slot *slot);
+/* The run in the slot continues without this pool, which removes the slot when it is freed only if the
+ * run has ended by then. Accepts NULL. */
+void cgroup_leave(struct cgroup_pool *pool, struct cgroup_slot *slot);
 /* The run in the slot has ended. Accepts NULL. */
 void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot);
 /* Removes slots of an earlier daemon that no live run uses. */

@@ -232,7 +232,7 @@ static void local_slot_give_back(struct executor *base, struct cgroup_slot *slot
         (void)kill_session(guard);
     }
     if (how == GUARD_LEFT) { /* still in use; the next daemon removes it */
-        cgroup_leave(slot);
+        cgroup_leave(local_of(base)->cgroups, slot);
         return;
     }
     if (slot && how != GUARD_ENDED)
@@ -992,10 +992,10 @@ static void local_free(struct executor *base) {
     ex->spawner = spawner_free(ex->spawner); /* pending requests are carried out */
     for (size_t i = 1; i < base->runs.count; i++)
         if (run_at(ex, i))
-            cgroup_leave(run_at(ex, i)->slot); /* its run still uses it */
+            cgroup_leave(ex->cgroups, run_at(ex, i)->slot); /* its run still uses it */
     executor_free_runs(base);
     while (ex->leaving) {
-        cgroup_leave(TAKE_PTR(ex->leaving->slot));
+        cgroup_leave(ex->cgroups, TAKE_PTR(ex->leaving->slot));
         local_run_free(&ex->leaving->base);
     }
     loop_unwatch(ex->base.loop, ex->pipe_watch);

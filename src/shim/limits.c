@@ -15,7 +15,7 @@
 #include "os/proc.h"
 #include "shim/shim.h"
 
-#define LOCK_TRIES        5 /* 1 ms each */
+#define LOCK_TRIES        1000 /* 1 ms each */
 #define SANDBOX_PROCESSES 2 /* of bubblewrap, added because the limit is for the command */
 
 void limits_note(struct shim *s, const char *word) {
@@ -120,11 +120,15 @@ static bool has_daemon_exited(void) {
     return poll(&daemon, 1, 0) == 1 && (daemon.revents & POLLERR);
 }
 
-/* Other removers hold it briefly. A daemon that has adopted us holds it permanently. */
+/* A remover holds it exclusively and briefly, but the scheduler may take its processor: we wait. A
+ * daemon that has adopted us holds it shared and permanently: we do not. The last try comes after the
+ * shared lock, so of several removers that find each other's shared lock the last one gets it. */
 static bool lock_soon(int folder) {
     for (int tries = 0; tries < LOCK_TRIES; tries++) {
         if (flock(folder, LOCK_EX | LOCK_NB) == 0)
             return true;
+        if (flock(folder, LOCK_SH | LOCK_NB) == 0)
+            return flock(folder, LOCK_EX | LOCK_NB) == 0;
         (void)poll(NULL, 0, 1);
     }
     return false;
