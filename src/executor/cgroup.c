@@ -489,6 +489,7 @@ struct cgroup_slot *cgroup_take(struct cgroup_pool *pool) {
     pool->free = slot->next;
     pool->free_count--;
     slot->next = NULL;
+    slot->is_empty = false;
     return slot;
 }
 
@@ -502,7 +503,7 @@ int cgroup_hold(const struct cgroup_slot *slot) {
 void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot) {
     if (!slot)
         return;
-    if (cgroup_is_populated(slot->path)) {
+    if (!slot->is_empty && cgroup_is_populated(slot->path)) {
         slot->next = pool->dirty;
         pool->dirty = slot;
     } else if (slot->spoiled || pool->free_count >= FREE_SLOTS) {

@@ -22,6 +22,7 @@ struct cgroup_slot {
     /* Not reused: limits were set, or it was killed (some kernels then also kill processes created
      * in it later). */
     bool spoiled;
+    bool is_empty; /* seen, and no process can come into it any more */
     struct cgroup_slot *next;
 };
 

@@ -280,6 +280,8 @@ static void accept_offer(struct local_run *run, const char *text) {
         || run_end_parse(text, strlen(text), run->tag_key, &end, NULL) < 0
         || (run->slot && cgroup_is_populated(run->slot->path)))
         return;
+    if (run->slot)
+        run->slot->is_empty = true; /* its shim, which starts nothing any more, is not in it */
     run->base.end = end;
     run->base.has_end = true;
     run->state = LOCAL_LEAVING;
@@ -429,7 +431,8 @@ static int signal_of_end(int pidfd) {
 static void shim_ended(void *ctx, int fd, unsigned events) {
     struct local_run *run = ctx;
     (void)events;
-    drain_pipe(run->ex, run->ex->pipe_in, 0); /* process its messages before its end */
+    if (run->state != LOCAL_LEAVING)
+        drain_pipe(run->ex, run->ex->pipe_in, 0); /* process its messages before its end */
     int signal = signal_of_end(fd);
     loop_unwatch(run->ex->base.loop, TAKE_PTR(run->watch));
     close(run->pidfd);
@@ -815,10 +818,10 @@ static void spawn_shim(struct local_run *run, const struct run_spec *spec,
         .program = ex->base.shim_path,
         .argv = argv,
         .env = env,
-        .fds = { SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, open->dir, open->lock,
-                 fcntl(ex->pipe_out, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS), cgroup_hold(run->slot),
-                 secrets },
+        .fds = { SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, open->dir, open->lock, ex->pipe_out,
+                 cgroup_hold(run->slot), secrets },
         .fd_count = 8,
+        .kept = 1u << 5,
         .is_session = true,
         .blocks = true,
     };

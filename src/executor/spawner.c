@@ -262,7 +262,8 @@ static void carry_out(void *ctx, struct worker_job *base) {
     (void)ctx;
     job->error = spawn_process(&job->order, &job->pid);
     for (size_t i = 0; i < job->order.fd_count; i++)
-        fd_closep(&job->order.fds[i]);
+        if (!(job->order.kept & (1u << i)))
+            fd_closep(&job->order.fds[i]);
 }
 
 static void is_done(void *ctx, struct worker_job *base, bool was_run) {

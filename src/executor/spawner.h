@@ -22,6 +22,7 @@ struct spawn {
     const char *cwd;                      /* NULL: the daemon's */
     int fds[SPAWN_FDS];                   /* become descriptors 0, 1, …; it inherits no others */
     size_t fd_count;
+    unsigned kept;   /* bit N: fds[N] stays the caller's (spawner_start closes the others) */
     bool is_session; /* session leader; else process group leader */
     bool blocks;     /* starts with all signals blocked; then `program` is a path, without `cwd` */
     bool ignores_pipe; /* SIGPIPE stays ignored */

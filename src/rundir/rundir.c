@@ -194,7 +194,7 @@ int rundir_create_at(int root, const char *folder, const struct run_spec *spec,
     return r < 0 ? r : rundir_fill_at(root, folder, spec, ret, err);
 }
 
-int rundir_prepare_at(int parent, const char *name) {
+int rundir_prepare_at(int parent, const char *name, const char *tmp) {
     const char *const files[] = { "lock", "out.log", "err.log" };
     if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
         return -errno;
@@ -209,6 +209,8 @@ int rundir_prepare_at(int parent, const char *name) {
             return fd;
         close(fd);
     }
+    if (tmp && renameat(parent, tmp, dir, "tmp") == 0)
+        return 0;
     return mkdirat(dir, "tmp", 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 

@@ -148,8 +148,9 @@ int rundir_is_locked(const char *root, const char *folder);
 
 int rundir_make_at(int root, const char *folder, struct error *err); /* empty; -EEXIST */
 /* rundir_create_at in three steps: the directory with its empty files can be created in advance, and renamed
- * into place when the run is known and valid. Preparing again completes it. */
-int rundir_prepare_at(int parent, const char *name);
+ * into place when the run is known and valid. Preparing again completes it. `tmp`: an empty directory
+ * in `parent` that becomes its tmp/, or NULL. */
+int rundir_prepare_at(int parent, const char *name, const char *tmp);
 int rundir_check(const char *folder, const struct run_spec *spec, struct error *err);
 int rundir_fill_at(int root, const char *folder, const struct run_spec *spec,
                    struct rundir_open *ret, struct error *err);
