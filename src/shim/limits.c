@@ -49,7 +49,8 @@ static bool limit(struct shim *s, const char *name, int64_t value, bool *ret_wat
 /* --- OOM score -------------------------------------------------------------------------------- */
 
 void limits_oom_open(struct shim *s) {
-    s->oom.file = dup_high(open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
+    /* not by open: with O_CLOEXEC, musl sets the flag again */
+    s->oom.file = dup_high(openat(AT_FDCWD, "/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
 }
 
 void limits_oom_lend(struct shim *s) {

@@ -17,9 +17,9 @@
 #define FD_FOLDER  3
 #define FD_LOCK    4
 #define FD_DAEMON  5
-#define FD_CGROUP  6  /* directory of its cgroup, with our lock on it; a file: none */
-#define FD_SECRETS 7  /* variables that are in no file */
-#define FIRST_FREE 16 /* above all descriptors of the shim */
+#define FD_CGROUP  6 /* directory of its cgroup, with our lock on it; a file: none */
+#define FD_SECRETS 7 /* variables that are in no file */
+#define FIRST_FREE 8 /* above all that are passed */
 
 #define SHIM_LOGS_MAX 2
 
