@@ -56,8 +56,8 @@ struct cgroup_slot *cgroup_take(struct cgroup_pool *pool); /* NULL: run without 
  * none. */
 int cgroup_hold(const struct cgroup_slot *slot);
 bool cgroup_is_held(const char *path); /* by the shim of a live run */
-/* The run in the slot continues without this pool, which removes the slot when it is freed only if the
- * run has ended by then. Accepts NULL. */
+/* The run in the slot continues without this pool. cgroup_pool_free removes the slot if the run has
+ * ended. Accepts NULL. */
 void cgroup_leave(struct cgroup_pool *pool, struct cgroup_slot *slot);
 /* The run in the slot has ended. Accepts NULL. */
 void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot);

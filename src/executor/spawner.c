@@ -91,7 +91,7 @@ IN_CHILD static int run_blocked_child(void *ctx) {
                      (char *const *)(uintptr_t)spawn->env);
     }
     child->error = errno;
-    _exit(127);
+    return 127; /* clone makes it the exit status, by a system call */
 }
 
 /* Descriptors that a dup2 of the child would overwrite are duplicated first. */

@@ -16,7 +16,7 @@
 #include "shim/shim.h"
 
 #define LOCK_TRIES        1000 /* 1 ms each */
-#define SANDBOX_PROCESSES 2 /* of bubblewrap, added because the limit is for the command */
+#define SANDBOX_PROCESSES 2    /* of bubblewrap, added because the limit is for the command */
 
 void limits_note(struct shim *s, const char *word) {
     char *applied = s->end.applied;

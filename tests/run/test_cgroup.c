@@ -23,9 +23,9 @@
 #include "run/stage.h"
 #include "rundir/rundir.h"
 
-#define KILLED "sluice-0000000a"
-#define OTHER  "sluice-0000000b"
-#define ROUNDS 500
+#define KILLED  "sluice-0000000a"
+#define OTHER   "sluice-0000000b"
+#define ROUNDS  500
 #define HELD_MS 50 /* much less than a shim waits */
 
 static char own[64];
@@ -163,7 +163,7 @@ TEST_WITH(two_pools_of_one_name_do_not_take_it_from_each_other, set_up, tear_dow
 }
 
 /* A daemon with the same name, or a shim that is removing its slot, holds the folder. */
-TEST_WITH(a_slot_left_to_a_run_that_has_ended_is_removed_whoever_holds_the_folder, set_up, tear_down) {
+TEST_WITH(the_slot_of_an_ended_run_is_removed_while_another_holds_the_folder, set_up, tear_down) {
     char path[128], above[128];
     struct cgroup_pool *pool = cgroup_pool_new_in(own, OTHER);
     struct cgroup_slot *slot = cgroup_take(pool);
