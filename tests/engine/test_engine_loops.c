@@ -16,6 +16,7 @@
 #include "fault_vfs.h"
 #include "harness/test.h"
 #include "late_store.h"
+#include "os/clock.h"
 
 #define CALM                                                                                       \
     KIT_CALM "limits: {runs: 20}\n"                                                                \
@@ -310,10 +311,10 @@ LOOP_TEST(who_is_deleted_waits_no_more) {
 
 /* The clock that file systems take their times from moves on. */
 static void await_tick(void) {
-    struct timespec begin, now;
-    (void)clock_gettime(CLOCK_REALTIME_COARSE, &begin);
+    const struct timespec begin = clock_read_tick();
+    struct timespec now;
     do
-        (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+        now = clock_read_tick();
     while (now.tv_sec == begin.tv_sec && now.tv_nsec == begin.tv_nsec);
 }
 
@@ -337,7 +338,7 @@ LOOP_TEST(the_next_task_gets_folders_in_which_nothing_is_left) {
     static const char *const left[] = { "", "/iterations", "/iterations/001",
                                         "/iterations/001/artifacts" };
     ino_t inode = 0;
-    for (unsigned task = 1; task <= 2 * ARRAY_SIZE(left); task++) {
+    for (unsigned task = 1; task <= 2 * ARRAY_SIZE(left) + 2; task++) {
         char folder[64], artifacts[64], file[80];
         struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
         await_tick();
@@ -345,7 +346,7 @@ LOOP_TEST(the_next_task_gets_folders_in_which_nothing_is_left) {
         kit_wait_starts(&kit, task);
         snprintf(artifacts, sizeof(artifacts), "tasks/web-%u%s", task, left[3]);
         ino_t found = inode_of(artifacts);
-        if (task % 2 == 0)
+        if (task % 2 == 0 && task > 2)      /* the first one finds no place for spare folders */
             assert_int_equal(found, inode); /* of the one before, which left nothing */
         inode = found;
         for (size_t i = 0; i < ARRAY_SIZE(left); i++) {

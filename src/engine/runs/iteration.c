@@ -17,6 +17,7 @@
 #include "core/core.h"
 #include "engine/agents/agents_internal.h"
 #include "engine/follow_ups.h"
+#include "os/clock.h"
 #include "os/files.h"
 #include "os/outside.h"
 #include "rundir/remove.h"
@@ -98,14 +99,12 @@ static bool is_before(const struct timespec *a, const struct timespec *b) {
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* Without those that the clock, from which file systems take their times, does not yet tell from
- * changes to come. */
+/* Unless one is as late as the present tick: a change that follows may get the same time. */
 static void remember_taken(struct engine *e, const char *id, unsigned number) {
     struct iterations *iterations = iterations_of(e);
     struct changes *changes = &iterations->of_spare[number];
-    struct timespec now;
-    bool are_past = changes->are_known && iterations->is_local
-                    && clock_gettime(CLOCK_REALTIME_COARSE, &now) == 0;
+    const struct timespec now = clock_read_tick();
+    bool are_past = changes->are_known && iterations->is_local;
     for (size_t i = 0; are_past && i < BELOW; i++)
         are_past = is_before(&changes->at[i], &now);
     changes->are_known = false;
