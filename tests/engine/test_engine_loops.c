@@ -358,6 +358,7 @@ LOOP_TEST(the_next_task_gets_folders_in_which_nothing_is_left) {
         if (task % 2 == 0)
             leave_hidden(folder, file);
         fake_report_started(run_of(task - 1));
+        await_tick();
         struct run_end end = fake_exit(0);
         fake_report_ended(run_of(task - 1), &end);
         kit_wait_state(&kit, add.first, TASK_DONE);

@@ -73,8 +73,8 @@ void engine_iteration_folder(const struct engine *e, task_id task, uint32_t iter
  *
  * They are read only when they may have changed. Each entry that is created or removed in a folder,
  * and each change of its mode, sets its ctime to the time of the kernel's clock, and no program can
- * set it to another one. So a folder is unchanged if its ctime was in the past when the folder was
- * taken, and is still the same. That of the task itself is always read: moving it changes its
+ * set it to another one. So a folder is unchanged if its ctime was in the past when it was seen to be
+ * empty, and is still the same. That of the task itself is always read: moving it changes its
  * ctime. */
 
 static char *spare_path(const struct engine *e, unsigned number) {
@@ -83,37 +83,34 @@ static char *spare_path(const struct engine *e, unsigned number) {
 
 static const char *const names_below[] = { "iterations", "001", ITERATION_ARTIFACTS };
 
-static void read_changes(const struct engine *e, const char *id, struct changes *ret) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/tasks/%s", e->data, id);
-    ret->are_known = true;
-    for (size_t i = 0; i < BELOW; i++) {
-        struct stat st = { 0 };
-        strbuf_printf(&path, "/%s", names_below[i]);
-        ret->are_known = ret->are_known && lstat(strbuf_text(&path), &st) == 0;
-        ret->at[i] = st.st_ctim;
-    }
-}
-
 static bool is_before(const struct timespec *a, const struct timespec *b) {
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* Unless one is as late as the present tick: a change that follows may get the same time. */
+/* Not known if one is as late as the present tick: a change that follows may get the same time. */
+static void read_changes(struct engine *e, const char *id, struct changes *ret) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    const struct timespec now = clock_read_tick();
+    strbuf_printf(&path, "%s/tasks/%s", e->data, id);
+    ret->are_known = iterations_of(e)->is_local;
+    for (size_t i = 0; i < BELOW; i++) {
+        struct stat st = { 0 };
+        strbuf_printf(&path, "/%s", names_below[i]);
+        ret->are_known =
+            ret->are_known && lstat(strbuf_text(&path), &st) == 0 && is_before(&st.st_ctim, &now);
+        ret->at[i] = st.st_ctim;
+    }
+}
+
 static void remember_taken(struct engine *e, const char *id, unsigned number) {
     struct iterations *iterations = iterations_of(e);
     struct changes *changes = &iterations->of_spare[number];
-    const struct timespec now = clock_read_tick();
-    bool are_past = changes->are_known && iterations->is_local;
-    for (size_t i = 0; are_past && i < BELOW; i++)
-        are_past = is_before(&changes->at[i], &now);
-    changes->are_known = false;
-    if (!are_past)
+    if (!changes->are_known)
         return;
     struct taken *taken = &iterations->taken[iterations->next++ % TAKEN];
     (void)snprintf(taken->id, sizeof(taken->id), "%s", id);
     taken->changes = *changes;
-    taken->changes.are_known = true;
+    changes->are_known = false;
 }
 
 /* The changes of before are forgotten. */
