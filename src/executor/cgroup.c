@@ -37,7 +37,7 @@
 #define CLEAN_MOST     512 /* directories of other daemons that are examined */
 #define PARENT_TRIES   100
 #define PARENT_WAIT_MS 10
-#define LOCK_TRIES     10 /* 1 ms each */
+#define LOCK_TRIES     1000 /* 1 ms each */
 
 struct cgroup_pool {
     char *name;
@@ -45,6 +45,7 @@ struct cgroup_pool {
     int lock;     /* lock on `parent`; -1: none */
     struct cgroup_facts facts;
     struct cgroup_slot *free, *dirty; /* dirty: still had processes */
+    struct cgroup_slot *left;         /* of runs that continue without this pool */
     size_t free_count;
     char prefix[32]; /* of slots that we created, not of an earlier daemon's */
     uint64_t made;
@@ -231,14 +232,25 @@ bool cgroup_is_held(const char *path) {
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
-/* lock_left, but waits for shims that are removing something there. */
+/* lock_left, but waits for shims that are removing something there (lock_soon in shim/limits.c). Not
+ * for another daemon with our name, which holds a shared lock. */
 static int lock_soon(const char *path) {
-    int fd = lock_left(path);
-    for (int tries = 0; fd < 0 && tries < LOCK_TRIES && access(path, F_OK) == 0; tries++) {
+    for (int tries = 0; tries < LOCK_TRIES; tries++) {
+        int fd = lock_left(path);
+        if (fd >= 0)
+            return fd;
+        fd = open_folder(path);
+        if (fd < 0)
+            return -1;
+        bool is_shared = flock(fd, LOCK_SH | LOCK_NB) == 0;
+        if (is_shared && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_still(fd, path))
+            return fd;
+        close(fd);
+        if (is_shared)
+            return -1;
         (void)poll(NULL, 0, 1);
-        fd = lock_left(path);
     }
-    return fd;
+    return -1;
 }
 
 /* rmdir refuses a cgroup that has processes. */
@@ -325,15 +337,21 @@ static struct cgroup_slot *make_slot(struct cgroup_pool *pool) {
     return slot;
 }
 
-void cgroup_leave(struct cgroup_slot *slot) {
-    if (slot)
-        free(slot->path);
+void cgroup_leave(struct cgroup_pool *pool, struct cgroup_slot *slot) {
+    if (!slot)
+        return;
+    slot->next = pool->left;
+    pool->left = slot;
+}
+
+static void forget_slot(struct cgroup_slot *slot) {
+    free(slot->path);
     free(slot);
 }
 
 static void free_slot(struct cgroup_slot *slot) {
     (void)rmdir(slot->path);
-    cgroup_leave(slot);
+    forget_slot(slot);
 }
 
 struct cgroup_pool *cgroup_pool_new(const char *name, bool use) {
@@ -386,6 +404,12 @@ struct cgroup_pool *cgroup_pool_free(struct cgroup_pool *pool) {
         }
     }
     /* Runs that end from now on remove their own slots; the locks show which have just ended. */
+    while (pool->left) {
+        struct cgroup_slot *slot = pool->left;
+        pool->left = slot->next;
+        remove_slot(slot->path);
+        forget_slot(slot);
+    }
     if (pool->lock >= 0)
         close(pool->lock);
     if (pool->parent)
@@ -465,6 +489,7 @@ struct cgroup_slot *cgroup_take(struct cgroup_pool *pool) {
     pool->free = slot->next;
     pool->free_count--;
     slot->next = NULL;
+    slot->is_empty = false;
     return slot;
 }
 
@@ -478,7 +503,7 @@ int cgroup_hold(const struct cgroup_slot *slot) {
 void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot) {
     if (!slot)
         return;
-    if (cgroup_is_populated(slot->path)) {
+    if (!slot->is_empty && cgroup_is_populated(slot->path)) {
         slot->next = pool->dirty;
         pool->dirty = slot;
     } else if (slot->spoiled || pool->free_count >= FREE_SLOTS) {

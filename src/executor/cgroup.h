@@ -22,6 +22,7 @@ struct cgroup_slot {
     /* Not reused: limits were set, or it was killed (some kernels then also kill processes created
      * in it later). */
     bool spoiled;
+    bool is_empty; /* seen, and no process can come into it any more */
     struct cgroup_slot *next;
 };
 
@@ -55,8 +56,9 @@ struct cgroup_slot *cgroup_take(struct cgroup_pool *pool); /* NULL: run without 
  * none. */
 int cgroup_hold(const struct cgroup_slot *slot);
 bool cgroup_is_held(const char *path); /* by the shim of a live run */
-/* Frees the memory only: the run in the slot continues without this pool. Accepts NULL. */
-void cgroup_leave(struct cgroup_slot *slot);
+/* The run in the slot continues without this pool. cgroup_pool_free removes the slot if the run has
+ * ended. Accepts NULL. */
+void cgroup_leave(struct cgroup_pool *pool, struct cgroup_slot *slot);
 /* The run in the slot has ended. Accepts NULL. */
 void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot);
 /* Removes slots of an earlier daemon that no live run uses. */

@@ -36,6 +36,12 @@ int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
     return ex->backend->stop(ex, run, how);
 }
 
+void executor_end_is_stored(struct executor *ex, struct run_key run) {
+    assert(ex);
+    if (ex->backend->end_is_stored)
+        ex->backend->end_is_stored(ex, run);
+}
+
 enum adopted executor_adopt(struct executor *ex, struct run_key run, const char *folder,
                             const struct executor_known *known) {
     assert(ex && folder && known);
@@ -193,9 +199,16 @@ void executor_run_init(struct executor_run *run, struct executor *ex, struct run
     ex->live++;
 }
 
-void executor_run_finish(struct executor_run *run) {
+static void leave_table(struct executor_run *run) {
+    if (run->index == 0)
+        return;
     run->executor->live--;
     run_table_remove(&run->executor->runs, run->index);
+    run->index = 0;
+}
+
+void executor_run_finish(struct executor_run *run) {
+    leave_table(run);
     free(run->folder);
     free(run->external_task);
     free(run);
@@ -238,6 +251,14 @@ void executor_report_end(struct executor_run *run) {
     ex->backend->free_run(run);
     if (!is_external)
         ex->events.ended(ex->events.ctx, key, &end);
+}
+
+void executor_report_end_early(struct executor_run *run) {
+    const struct executor_events *events = &run->executor->events;
+    if (run->end.started_at > 0)
+        executor_report_started(run, run->end.started_at);
+    leave_table(run);
+    events->ended(events->ctx, run->key, &run->end);
 }
 
 void executor_report_external(struct executor_run *run, const char *task, uint32_t attempt,

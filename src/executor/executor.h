@@ -45,6 +45,7 @@ struct executor_options {
     const char *shim_path; /* path of sluice-shim */
     bool use_cgroup;       /* if the kernel supports it */
     const char *host;      /* name of this host in rows; NULL: the system's host name */
+    bool stores_ends;      /* executor_end_is_stored is called for each end that was reported */
 };
 
 int executor_local_new(struct loop *loop, const struct executor_options *options,
@@ -66,6 +67,10 @@ enum stop_how {
 };
 /* -ENOENT: no such live run. */
 int executor_stop(struct executor *ex, struct run_key run, enum stop_how how);
+
+/* The end of this run, as reported, is on disk. Its shim has waited for that and exits; else it
+ * records the end itself after a moment. */
+void executor_end_is_stored(struct executor *ex, struct run_key run);
 
 enum adopted {
     ADOPTED_ALIVE,

@@ -20,7 +20,7 @@ enum sweep_verdict {
 /* Common part of a run; a backend's own struct begins with it. */
 struct executor_run {
     struct executor *executor;
-    uint32_t index; /* in executor->runs */
+    uint32_t index; /* in executor->runs; 0: its end was reported */
     struct run_key key;
     char *folder;
     /* Runs found only by the sweep, reported by name. NULL: one of ours. */
@@ -36,6 +36,7 @@ struct executor_backend {
                  const struct run_spec *spec, struct error *err);
     bool (*is_busy)(const struct executor *ex); /* or NULL */
     int (*stop)(struct executor *ex, struct run_key run, enum stop_how how);
+    void (*end_is_stored)(struct executor *ex, struct run_key run); /* or NULL */
     enum adopted (*adopt)(struct executor *ex, struct run_key run, const char *folder,
                           const struct executor_known *known);
     struct executor_shim (*shim)(struct executor *ex, struct run_key run); /* or NULL */
@@ -94,6 +95,8 @@ void executor_report_validating(struct executor_run *run);
 void executor_report_progress(struct executor_run *run, const struct run_started *who);
 /* Reports `end` and frees the run. */
 void executor_report_end(struct executor_run *run);
+/* Reports `end` and removes the run from the table. The backend frees it when its shim has exited. */
+void executor_report_end_early(struct executor_run *run);
 /* Marks a run as external and reports it to the caller of the sweep. */
 void executor_report_external(struct executor_run *run, const char *task, uint32_t attempt,
                               const struct run_started *who);

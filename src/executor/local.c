@@ -44,6 +44,7 @@ enum local_state {
     LOCAL_OVER,     /* `end` is known and reported in the next round */
     LOCAL_DYING,    /* the shim is dead; its leftovers are being killed */
     LOCAL_SPAWNING, /* its shim was requested, and may already run */
+    LOCAL_LEAVING,  /* its end was reported; the shim waits until that is stored */
 };
 
 struct local_run {
@@ -66,7 +67,7 @@ struct local_run {
     struct run_started who; /* adopted runs only */
     int lock_watch;         /* inotify on its lock file; -1: none */
     time_ms give_up_at;     /* LOCAL_DYING: steady clock; 0: not set */
-    struct local_run *next; /* in ex->pending */
+    struct local_run *next; /* in ex->pending or ex->leaving */
 };
 
 struct local {
@@ -82,6 +83,8 @@ struct local {
 
     struct local_run *pending; /* LOCAL_HIDDEN, LOCAL_OVER, LOCAL_DYING */
     struct loop_timer *pending_timer;
+    struct local_run *leaving; /* LOCAL_LEAVING; not in the table any more */
+    bool stores_ends;
     time_ms pending_delay; /* until they are examined again; grows while nothing happens */
     int inotify;           /* on lock files of adopted runs; -1: not open */
     struct loop_watch *inotify_watch;
@@ -120,14 +123,17 @@ static void set_tag_key(struct local_run *run, const struct tag_key *key) {
     run->tag_key = &run->tag_bytes;
 }
 
+static void unlink_run(struct local_run **list, const struct local_run *run) {
+    while (*list && *list != run)
+        list = &(*list)->next;
+    if (*list)
+        *list = run->next;
+}
+
 static void local_run_free(struct executor_run *base) {
     struct local_run *run = (struct local_run *)base;
     struct local *ex = run->ex;
-    for (struct local_run **at = &ex->pending; *at; at = &(*at)->next)
-        if (*at == run) {
-            *at = run->next;
-            break;
-        }
+    unlink_run(run->state == LOCAL_LEAVING ? &ex->leaving : &ex->pending, run);
     if (run->lock_watch >= 0)
         (void)inotify_rm_watch(ex->inotify, run->lock_watch);
     loop_unwatch(ex->base.loop, run->watch);
@@ -226,7 +232,7 @@ static void local_slot_give_back(struct executor *base, struct cgroup_slot *slot
         (void)kill_session(guard);
     }
     if (how == GUARD_LEFT) { /* still in use; the next daemon removes it */
-        cgroup_leave(slot);
+        cgroup_leave(local_of(base)->cgroups, slot);
         return;
     }
     if (slot && how != GUARD_ENDED)
@@ -265,6 +271,25 @@ static void accept_end(struct local_run *run, const char *text) {
     signal_shim(run, STOP_IMMEDIATELY);
 }
 
+/* The run is over and its processes are dead; its shim waits until the end is stored, and records it
+ * in a file if that does not happen. If a process is left in the cgroup, the end is read when the
+ * shim has exited. */
+static void accept_offer(struct local_run *run, const char *text) {
+    struct run_end end;
+    if (run->state != LOCAL_WATCHED
+        || run_end_parse(text, strlen(text), run->tag_key, &end, NULL) < 0
+        || (run->slot && cgroup_is_populated(run->slot->path)))
+        return;
+    if (run->slot)
+        run->slot->is_empty = true; /* its shim, which starts nothing any more, is not in it */
+    run->base.end = end;
+    run->base.has_end = true;
+    run->state = LOCAL_LEAVING;
+    run->next = run->ex->leaving;
+    run->ex->leaving = run;
+    executor_report_end_early(&run->base);
+}
+
 static void handle_message(struct local_run *run, char *what) {
     char *rest = strchr(what, ' ');
     if (rest)
@@ -276,6 +301,8 @@ static void handle_message(struct local_run *run, char *what) {
         executor_report_validating(&run->base);
     else if (strcmp(what, "end") == 0 && rest)
         accept_end(run, rest);
+    else if (strcmp(what, "over") == 0 && rest)
+        accept_offer(run, rest);
 }
 
 static void handle_line(const struct local *ex, char *line) {
@@ -382,6 +409,16 @@ static void conclude(struct local_run *run) {
         conclude_lost(run, r == -ENOENT ? "its shim is gone and has recorded no end" : err.text);
 }
 
+/* The shim of a run whose end was reported has exited. If it was killed, it may not have emptied
+ * tmp/. */
+static void shim_left(struct local_run *run, bool was_killed) {
+    _cleanup_(fd_closep) int dir = -1;
+    if (!was_killed && rundir_open_at(run->ex->base.root, run->base.folder, &dir, NULL) >= 0)
+        spare_keep_tmp(run->ex->spare, dir);
+    release_cgroup(run);
+    local_run_free(&run->base);
+}
+
 /* A shim does not die by a signal unless it was killed. Then its directory proves nothing: the run
  * can write there, and may have killed the shim. 0: it exited, or it is not our child. */
 static int signal_of_end(int pidfd) {
@@ -394,11 +431,16 @@ static int signal_of_end(int pidfd) {
 static void shim_ended(void *ctx, int fd, unsigned events) {
     struct local_run *run = ctx;
     (void)events;
-    drain_pipe(run->ex, run->ex->pipe_in, 0); /* process its messages before its end */
+    if (run->state != LOCAL_LEAVING)
+        drain_pipe(run->ex, run->ex->pipe_in, 0); /* process its messages before its end */
     int signal = signal_of_end(fd);
     loop_unwatch(run->ex->base.loop, TAKE_PTR(run->watch));
     close(run->pidfd);
     run->pidfd = -1;
+    if (run->state == LOCAL_LEAVING) {
+        shim_left(run, signal != 0);
+        return;
+    }
     if (signal) {
         struct error why = { 0 };
         (void)error_set(&why, -ESRCH, "its shim was ended by signal %d", signal);
@@ -769,16 +811,17 @@ static void spawn_shim(struct local_run *run, const struct run_spec *spec,
     (void)snprintf(handle, sizeof(handle), "%u.%u", run->base.index, run->generation);
     if (spec->key) /* not an argument, which every user can list, and not a file */
         sha256_hex(spec->key->bytes, stpcpy(pair, TAG_VARIABLE "="));
-    const char *const argv[] = { "sluice-shim", spec->run, handle, NULL };
+    const char *const argv[] = { "sluice-shim", spec->run, handle,
+                                 ex->stores_ends ? RUN_OFFERS_END : NULL, NULL };
     const char *const env[] = { spec->key ? pair : NULL, NULL };
     const struct spawn order = {
         .program = ex->base.shim_path,
         .argv = argv,
         .env = env,
-        .fds = { SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, open->dir, open->lock,
-                 fcntl(ex->pipe_out, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS), cgroup_hold(run->slot),
-                 secrets },
+        .fds = { SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, open->dir, open->lock, ex->pipe_out,
+                 cgroup_hold(run->slot), secrets },
         .fd_count = 8,
+        .kept = 1u << 5,
         .is_session = true,
         .blocks = true,
     };
@@ -830,6 +873,14 @@ static int local_stop(struct executor *base, struct run_key key, enum stop_how h
         return -ENOENT;
     signal_shim(run, how);
     return 0;
+}
+
+static void local_end_is_stored(struct executor *base, struct run_key key) {
+    for (struct local_run *run = local_of(base)->leaving; run; run = run->next)
+        if (run->base.key.task == key.task && run->base.key.attempt == key.attempt) {
+            (void)proc_signal(run->pidfd, SIGUSR2);
+            return;
+        }
 }
 
 /* The start time of our own child is read on demand: its pid is not reused before it is reaped. */
@@ -944,8 +995,12 @@ static void local_free(struct executor *base) {
     ex->spawner = spawner_free(ex->spawner); /* pending requests are carried out */
     for (size_t i = 1; i < base->runs.count; i++)
         if (run_at(ex, i))
-            cgroup_leave(run_at(ex, i)->slot); /* its run still uses it */
+            cgroup_leave(ex->cgroups, run_at(ex, i)->slot); /* its run still uses it */
     executor_free_runs(base);
+    while (ex->leaving) {
+        cgroup_leave(ex->cgroups, TAKE_PTR(ex->leaving->slot));
+        local_run_free(&ex->leaving->base);
+    }
     loop_unwatch(ex->base.loop, ex->pipe_watch);
     loop_unwatch(ex->base.loop, ex->inotify_watch);
     loop_timer_free(ex->base.loop, ex->pending_timer);
@@ -966,6 +1021,7 @@ static const struct executor_backend local_backend = {
     .start = local_start,
     .is_busy = local_is_busy,
     .stop = local_stop,
+    .end_is_stored = local_end_is_stored,
     .adopt = local_adopt,
     .shim = local_shim,
     .sweep_folder = local_sweep_folder,
@@ -1009,6 +1065,7 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
     executor_init(&ex->base, &local_backend, loop, options, events);
     ex->pipe_in = ex->pipe_out = ex->inotify = -1;
     ex->root_given = xstrdup(options->root);
+    ex->stores_ends = options->stores_ends;
     ex->pending_timer = loop_timer_new(loop, pending_due, ex);
     int r = 0;
     if (access(options->shim_path, X_OK) < 0)

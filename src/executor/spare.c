@@ -62,20 +62,13 @@ static int find_tmp(const struct spare *spare, bool there) {
 }
 
 static bool make_slot(const struct spare *spare, unsigned slot, int tmp) {
-    char outer[NAME_BYTES], inner[NAME_BYTES];
+    char outer[NAME_BYTES], inner[NAME_BYTES], kept[NAME_BYTES];
     (void)snprintf(outer, sizeof(outer), "%u", slot);
     (void)snprintf(inner, sizeof(inner), "%u/1", slot);
+    (void)snprintf(kept, sizeof(kept), "tmp-%d", tmp);
     if (mkdirat(spare->folder, outer, 0700) < 0 && errno != EEXIST)
         return false;
-    if (mkdirat(spare->folder, inner, 0700) < 0 && errno != EEXIST)
-        return false;
-    if (tmp >= 0) { /* reuses a kept TMPDIR; on failure, a new one is created */
-        char from[NAME_BYTES], to[NAME_BYTES];
-        (void)snprintf(from, sizeof(from), "tmp-%d", tmp);
-        (void)snprintf(to, sizeof(to), "%u/1/tmp", slot);
-        (void)renameat(spare->folder, from, spare->folder, to);
-    }
-    return rundir_prepare_at(spare->folder, inner) == 0;
+    return rundir_prepare_at(spare->folder, inner, tmp >= 0 ? kept : NULL) == 0;
 }
 
 static void *make_slots(void *ctx) {

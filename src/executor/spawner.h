@@ -1,7 +1,6 @@
 /* spawner.h: starts processes. Private to executor/.
  *
- * posix_spawn, never fork: the daemon may be large, and copying its page tables would block the
- * loop. The kernel blocks the calling thread until the new process has executed its program, which
+ * Never by fork: the daemon may be large, and copying its page tables would block the loop. The kernel blocks the calling thread until the new process has executed its program, which
  * takes tens of milliseconds on a busy machine. So runs are started by a worker thread.
  *
  * Call only from the loop thread. */
@@ -23,8 +22,9 @@ struct spawn {
     const char *cwd;                      /* NULL: the daemon's */
     int fds[SPAWN_FDS];                   /* become descriptors 0, 1, …; it inherits no others */
     size_t fd_count;
-    bool is_session;   /* session leader; else process group leader */
-    bool blocks;       /* starts with all signals blocked */
+    unsigned kept;   /* bit N: fds[N] stays the caller's (spawner_start closes the others) */
+    bool is_session; /* session leader; else process group leader */
+    bool blocks;     /* starts with all signals blocked; then `program` is a path, without `cwd` */
     bool ignores_pipe; /* SIGPIPE stays ignored */
 };
 

@@ -22,3 +22,9 @@ int64_t clock_read_steady_us(void) {
     clock_gettime(CLOCK_BOOTTIME, &t);
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
+
+struct timespec clock_read_tick(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME_COARSE, &t);
+    return t;
+}

@@ -163,7 +163,9 @@ int outside_refuse(const char *path, mode_t mode, struct error *err) {
 /* Names what was found, if errno alone would be unclear. */
 static int refuse(int dir, const char *path, int flags, int error, struct error *err) {
     struct stat st;
-    bool is_there = fstatat(dir, path, &st, flags & OUTSIDE_LINKS ? 0 : AT_SYMLINK_NOFOLLOW) == 0;
+    bool is_there =
+        error != ENOENT
+        && fstatat(dir, path, &st, flags & OUTSIDE_LINKS ? 0 : AT_SYMLINK_NOFOLLOW) == 0;
     switch (error) {
     case ELOOP:
         if (is_there && S_ISLNK(st.st_mode))

@@ -24,6 +24,7 @@
 struct removal {
     int top; /* top of the tree; -1: not open */
     dev_t device;
+    mode_t mode; /* of the directory opened last */
     unsigned *budget;
     bool deleted; /* in this pass */
     int error;    /* the first one; 0: none */
@@ -47,6 +48,7 @@ static int open_folder(int parent, const char *name, struct removal *removal) {
                                                                     : 0;
     if (error == 0) {
         removal->device = st.st_dev;
+        removal->mode = st.st_mode;
         return fd;
     }
     note_error(removal, error);
@@ -113,12 +115,14 @@ static void remove_inside(int dir, unsigned depth, struct removal *removal) {
 
 /* Passes until one deletes nothing. 0: the directory is empty. */
 static int empty_folder(struct removal *removal) {
-    do {
+    for (;;) {
         removal->deleted = false;
         removal->error = 0;
-        (void)lseek(removal->top, 0, SEEK_SET);
         remove_inside(removal->top, 1, removal);
-    } while (removal->deleted && *removal->budget > 0);
+        if (!removal->deleted || *removal->budget == 0)
+            break;
+        (void)lseek(removal->top, 0, SEEK_SET);
+    }
     return removal->error;
 }
 
@@ -148,7 +152,8 @@ int remove_inside_at(int parent, const char *name) {
     removal.top = open_folder(parent, name, &removal);
     if (removal.top < 0)
         return removal.error;
-    int r = fchmod(removal.top, 0700) < 0 ? -errno : empty_folder(&removal);
+    bool is_ours = (removal.mode & 07777) == 0700; /* setting it again would write its inode */
+    int r = !is_ours && fchmod(removal.top, 0700) < 0 ? -errno : empty_folder(&removal);
     close(removal.top);
     return r;
 }

@@ -194,7 +194,7 @@ int rundir_create_at(int root, const char *folder, const struct run_spec *spec,
     return r < 0 ? r : rundir_fill_at(root, folder, spec, ret, err);
 }
 
-int rundir_prepare_at(int parent, const char *name) {
+int rundir_prepare_at(int parent, const char *name, const char *tmp) {
     const char *const files[] = { "lock", "out.log", "err.log" };
     if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
         return -errno;
@@ -202,11 +202,15 @@ int rundir_prepare_at(int parent, const char *name) {
     if (dir < 0)
         return dir;
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        if (mknodat(dir, files[i], S_IFREG | 0600, 0) == 0)
+            continue;
         int fd = outside_open(dir, files[i], O_WRONLY | O_CREAT, NULL, NULL);
         if (fd < 0)
             return fd;
         close(fd);
     }
+    if (tmp && renameat(parent, tmp, dir, "tmp") == 0)
+        return 0;
     return mkdirat(dir, "tmp", 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 

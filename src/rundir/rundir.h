@@ -14,8 +14,9 @@
  *   prepare.log output of the command that prepares the worktree, if any
  *   tmp/      TMPDIR of the command. The shim empties it at the end (tmp.left: it could not), the
  *             daemon takes it away
- *   end.json  how it ended: durable (file and directory fsynced) before it is reported. The only
- *             file that is certain to survive a reboot. A partial file does not count
+ *   end.json  how it ended, unless a daemon has stored that (RUN_OFFERS_END): durable (file and
+ *             directory fsynced) before the shim exits. The only file that is certain to survive a
+ *             reboot. A partial file does not count
  *
  * For a run that was submitted to Slurm also:
  *   slurm     arguments of sbatch, written before it is called; marks the directory as Slurm's
@@ -33,9 +34,9 @@
  *   2. raise RUNDIR_VERSION and keep reading every version since RUNDIR_OLDEST
  *   3. add a directory of the new version to tests/fixtures/rundir/ and to the tests
  *
- * A record is a sequence of NUL-terminated strings: name, value, name, value. If end.json cannot be
- * written (full disk), the shim writes the same text into the record `end` of its lock file, whose
- * block is already allocated.
+ * A record is a sequence of NUL-terminated strings: name, value, name, value. The record `end` of
+ * the lock file has the text of end.json. It is written in place into an allocated block: before
+ * the end is offered to the daemon, or if end.json cannot be written (full disk).
  *
  * This folder is compiled twice: with the daemon, and statically with musl for the shim. Functions
  * for the shim (spec_parse, started_format, end_format) use no heap. */
@@ -50,6 +51,11 @@
 #include "base/strbuf.h"
 #include "base/time_ms.h"
 #include "rundir/run_spec.h"
+
+/* An argument of the shim after the handle of its run: the daemon stores ends and says so. Then the
+ * shim writes the end into the lock file without a sync, offers it through the pipe ("over") and
+ * waits for SIGUSR2. Without that signal it writes end.json, as it does without the argument. */
+#define RUN_OFFERS_END "offers-end"
 
 #define RUNDIR_VERSION 3
 #define RUNDIR_OLDEST  1
@@ -142,8 +148,9 @@ int rundir_is_locked(const char *root, const char *folder);
 
 int rundir_make_at(int root, const char *folder, struct error *err); /* empty; -EEXIST */
 /* rundir_create_at in three steps: the directory with its empty files can be created in advance, and renamed
- * into place when the run is known and valid. Preparing again completes it. */
-int rundir_prepare_at(int parent, const char *name);
+ * into place when the run is known and valid. Preparing again completes it. `tmp`: an empty directory
+ * in `parent` that becomes its tmp/, or NULL. */
+int rundir_prepare_at(int parent, const char *name, const char *tmp);
 int rundir_check(const char *folder, const struct run_spec *spec, struct error *err);
 int rundir_fill_at(int root, const char *folder, const struct run_spec *spec,
                    struct rundir_open *ret, struct error *err);

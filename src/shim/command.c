@@ -271,6 +271,8 @@ static int make_words(const struct shim *s, const struct child *child) {
 }
 
 int dup_high(int fd) {
+    if (fd >= FIRST_FREE)
+        return fd;
     int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
     if (fd >= 0)
         close(fd);
@@ -599,7 +601,8 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
         describe(s, argv[0], &got, ret_failure);
         return -1;
     }
-    (void)fstat(files->err, &before);
+    if (s->spec.wrap)
+        (void)fstat(files->err, &before);
     bool opened = open_report(s, &child, &report) == 0;
     if (opened) {
         limits_oom_lend(s);

@@ -15,8 +15,8 @@
 #include "os/proc.h"
 #include "shim/shim.h"
 
-#define LOCK_TRIES        5 /* 1 ms each */
-#define SANDBOX_PROCESSES 2 /* of bubblewrap, added because the limit is for the command */
+#define LOCK_TRIES        1000 /* 1 ms each */
+#define SANDBOX_PROCESSES 2    /* of bubblewrap, added because the limit is for the command */
 
 void limits_note(struct shim *s, const char *word) {
     char *applied = s->end.applied;
@@ -49,7 +49,8 @@ static bool limit(struct shim *s, const char *name, int64_t value, bool *ret_wat
 /* --- OOM score -------------------------------------------------------------------------------- */
 
 void limits_oom_open(struct shim *s) {
-    s->oom.file = dup_high(open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
+    /* not by open: with O_CLOEXEC, musl sets the flag again */
+    s->oom.file = dup_high(openat(AT_FDCWD, "/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
 }
 
 void limits_oom_lend(struct shim *s) {
@@ -120,11 +121,15 @@ static bool has_daemon_exited(void) {
     return poll(&daemon, 1, 0) == 1 && (daemon.revents & POLLERR);
 }
 
-/* Other removers hold it briefly. A daemon that has adopted us holds it permanently. */
+/* A remover holds it exclusively and briefly, but the scheduler may take its processor: we wait. A
+ * daemon that has adopted us holds it shared and permanently: we do not. The last try comes after the
+ * shared lock, so of several removers that find each other's shared lock the last one gets it. */
 static bool lock_soon(int folder) {
     for (int tries = 0; tries < LOCK_TRIES; tries++) {
         if (flock(folder, LOCK_EX | LOCK_NB) == 0)
             return true;
+        if (flock(folder, LOCK_SH | LOCK_NB) == 0)
+            return flock(folder, LOCK_EX | LOCK_NB) == 0;
         (void)poll(NULL, 0, 1);
     }
     return false;

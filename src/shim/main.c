@@ -64,6 +64,7 @@ static int prepare(struct shim *s, int argc, char **argv) {
     (void)prctl(PR_SET_NAME,
                 "sluice-shim"); /* whatever the file is called, for executor_process_origin */
     s->handle = argc > 2 && s->kill_wait == 0 ? argv[2] : NULL;
+    s->offers_end = s->handle && argc > 3 && strcmp(argv[3], RUN_OFFERS_END) == 0;
     s->end.code = -1;
     return 0;
 }
@@ -88,7 +89,9 @@ int main(int argc, char **argv) {
         run_refuse(&shim, -r, err.text);
     else
         run_all(&shim);
-    report_end(&shim);
+    bool is_offered = report_offer(&shim);
+    if (!is_offered)
+        report_end(&shim);
     terminal_disconnect(); /* `sluice take` may ask what follows: the end is on disk */
     /* The daemon reuses the empty directory for another run, so one that cannot be emptied is
      * renamed. */
@@ -96,6 +99,8 @@ int main(int argc, char **argv) {
         (void)renameat(FD_FOLDER, "tmp", FD_FOLDER, "tmp.left");
     else if (shim.kill_wait > 0) /* no daemon sees our exit, so none can take it */
         (void)unlinkat(FD_FOLDER, "tmp", AT_REMOVEDIR);
+    if (is_offered && !report_is_stored())
+        report_end(&shim);
     limits_close(&shim);
     return 0;
 }

@@ -1,6 +1,9 @@
 /* report.c: records the identity of the shim and the end of the run, so that neither is lost.
  *
- * The end is written in place, then file and directory are fsynced. It is not read before the lock
+ * The daemon is offered the end first: its store is durable, and one commit has many ends. Without
+ * its answer the shim records the end itself.
+ *
+ * The file is written in place, then file and directory are fsynced. It is not read before the lock
  * is released, and a partial record is not accepted, so a rename would protect nothing and cost
  * another disk round trip. After a failed fsync the pages count as written although they are not,
  * so the next attempt is a new file, renamed into place, with durable=false. If no file can be
@@ -24,6 +27,7 @@
 #define NAME_BYTES  32
 #define RETRY_FIRST SECONDS(1)
 #define RETRY_MAX   SECONDS(60)
+#define OFFER_WAIT  250 /* ms; a commit takes a few */
 
 /* --- to the daemon --------------------------------------------------------------------------- */
 
@@ -117,7 +121,7 @@ static bool write_end(const struct shim *s, const char *text, size_t size, unsig
 }
 
 /* Into the allocated block of the lock file. */
-static bool write_end_into_lock(const char *text, size_t size) {
+static bool write_end_into_lock(const char *text, size_t size, bool syncs) {
     char record[RUN_RECORD_MAX + 16] = "";
     struct record_out out = { .text = record, .size = sizeof(record) };
     record_put(&out, "end", sizeof("end"));
@@ -126,8 +130,28 @@ static bool write_end_into_lock(const char *text, size_t size) {
     if (out.length > RUN_LOCK_SPEC - RUN_LOCK_END
         || pwrite(FD_LOCK, record, out.length, RUN_LOCK_END) != (ssize_t)out.length)
         return false;
-    (void)!fsync(FD_LOCK); /* it has durable=false */
+    if (syncs)
+        (void)!fsync(FD_LOCK); /* it has durable=false */
     return true;
+}
+
+/* The commit of the store that has the end is its durable write, one for all ends of a turn. The
+ * record in the lock file is for a daemon that is started before that commit. `sluice take` asks for
+ * the state of its task when the terminal is disconnected, so the end of such a run is on disk
+ * before. */
+bool report_offer(struct shim *s) {
+    char text[RUN_RECORD_MAX];
+    if (!s->offers_end || terminal_is_wanted(s))
+        return false;
+    watch_signals(s);
+    (void)watch_for_signal(SIGUSR2, 0); /* from a process of the run */
+    s->end.durable = true;
+    size_t size = run_end_format(&s->end, s->key, text, sizeof(text));
+    return write_end_into_lock(text, size, false) && send_to_daemon(s, "over ", text, size);
+}
+
+bool report_is_stored(void) {
+    return watch_for_signal(SIGUSR2, OFFER_WAIT);
 }
 
 void report_end(struct shim *s) {
@@ -141,7 +165,7 @@ void report_end(struct shim *s) {
     size = run_end_format(&s->end, s->key, text, sizeof(text));
     time_ms wait = RETRY_FIRST;
     for (unsigned attempt = 1;; attempt++) {
-        if (write_end(s, text, size, attempt) || write_end_into_lock(text, size))
+        if (write_end(s, text, size, attempt) || write_end_into_lock(text, size, true))
             return;
         struct stat st;
         if (fstat(FD_FOLDER, &st) == 0 && st.st_nlink == 0) /* the directory was deleted */

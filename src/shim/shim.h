@@ -17,9 +17,9 @@
 #define FD_FOLDER  3
 #define FD_LOCK    4
 #define FD_DAEMON  5
-#define FD_CGROUP  6  /* directory of its cgroup, with our lock on it; a file: none */
-#define FD_SECRETS 7  /* variables that are in no file */
-#define FIRST_FREE 16 /* above all descriptors of the shim */
+#define FD_CGROUP  6 /* directory of its cgroup, with our lock on it; a file: none */
+#define FD_SECRETS 7 /* variables that are in no file */
+#define FIRST_FREE 8 /* above all that are passed */
 
 #define SHIM_LOGS_MAX 2
 
@@ -61,6 +61,7 @@ struct shim {
     struct tag_key key_bytes;
     const struct tag_key *key; /* key of the tags on its records; NULL: none */
     const char *handle;        /* name of this run on the daemon's pipe; NULL: no pipe */
+    bool offers_end;           /* the daemon stores ends: report_offer */
     pid_t self;
     mode_t command_umask;
     int cgroup;         /* directory of the run's cgroup; -1: none */
@@ -210,4 +211,8 @@ void terminal_disconnect(void);
 void report_self(struct shim *s);
 void report_started(struct shim *s);
 void report_validating(struct shim *s);
+/* Offers the end to a daemon that stores it. False: it does not, or cannot be reached. */
+bool report_offer(struct shim *s);
+/* Waits for its answer. False: none came in time, so the shim must record the end. */
+bool report_is_stored(void);
 void report_end(struct shim *s);

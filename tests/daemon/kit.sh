@@ -40,6 +40,17 @@ shim_of() {
     tr '\0\n' '  ' <"$home/runs/$1/$2/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p'
 }
 
+# The end of a run, as its shim has recorded it: end.json, or a record of the lock file when a daemon
+# has stored it.
+recorded_end() { # TASK ATTEMPT [DATA]: DATA if not in the home
+    folder=${3-$home}/runs/$1/$2
+    if [ -e "$folder/end.json" ]; then
+        cat "$folder/end.json"
+    else
+        tail -c +1025 "$folder/lock" | tr '\0' '\n' | sed -n '1{/^end$/!q;n;p;q}'
+    fi
+}
+
 field() {
     first "$1" <"$tmp/out"
 }

@@ -35,7 +35,7 @@ config 'data: {folder: here}'
 start
 add -- true
 ends "$id"
-rule 'a relative one is below the home' [ -e "$home/here/runs/$id/1/end.json" ]
+rule 'a relative one is below the home' [ -n "$(recorded_end "$id" 1 "$home/here")" ]
 run sluice down
 
 # --- not mounted -------------------------------------------------------------------------------------

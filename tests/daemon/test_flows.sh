@@ -98,7 +98,7 @@ run sluice config set retry.failed.delay_s=0 retry.failed.cap_s=0
 run sluice retry "$card_a"
 rule 'f082 when the retries are used up the card has failed' becomes "$card_a" failed
 rule 'f079 after five of them' [ "$(value "$card_a" attempt)" = 8 ]
-rule 'f082 its logs are kept' [ -f "$home/runs/$card_a/8/end.json" ]
+rule 'f082 its logs are kept' [ -n "$(recorded_end "$card_a" 8)" ]
 run sluice list --ids --state ready,waiting,held
 rule 'f082 and it is out of the queue' [ ! -s out ]
 run sluice retry "$card_a"
@@ -144,7 +144,7 @@ exits 0 'f093 the log goes on'
 # --- f096, f153: files of a start ---------------------------------------------------------------------------
 
 rule 'f096 each run has a folder of its own, with its log' [ -f "$home/runs/$id/1/out.log" ]
-rule 'f096 and its end' [ -f "$home/runs/$id/1/end.json" ]
+rule 'f096 and its end' [ -n "$(recorded_end "$id" 1)" ]
 rule 'f096 queued, starting, running and done are told in this order' [ "$("$SLUICE" debug events |
     grep "\"task\":\"$id\"" | grep -oE '"to":"[a-z]+"' | tr -d '"' | tr '\n' ' ')" = 'to:starting to:running to:done ' ]
 finish

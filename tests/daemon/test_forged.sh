@@ -12,7 +12,7 @@ start
 # The end of a successful run, as its shim has written it.
 add -- true
 becomes "$id" 'done'
-cp "$home/runs/$id/1/end.json" forged
+recorded_end "$id" 1 >forged
 rule 'the end of a run that succeeded says so' grep -q '"kind":"exit","code":0,' forged
 
 # --- it kills its shim ---------------------------------------------------------------------------

@@ -34,7 +34,7 @@ print(*[one["id"] for one in json.load(open("expected.json")) if len(one["runs"]
 END
 }
 rests() { # ID ATTEMPT
-    [ -e "$home/runs/$1/$2/end.json" ] || return 1
+    [ -n "$(recorded_end "$1" "$2")" ] || return 1
     case $(value "$1" state) in
     starting | running) return 1 ;;
     esac

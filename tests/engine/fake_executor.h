@@ -71,6 +71,7 @@ void fake_has_folder(const char *task, uint32_t attempt);
 void fake_has_external(const char *task);
 void fake_external_ends(const char *task);
 /* The last id that executor_forget was called with; "": none. */
+size_t fake_stored_ends(void); /* reported to the executor as stored */
 const char *fake_forgotten(void);
 
 void fake_forget_everything(void);

@@ -75,6 +75,35 @@ static void assert_unknown(const struct kit_ask *ask) {
 
 #define LATE_TEST(name_) TEST_WITH(name_, open_late, close_it)
 
+/* Until then a power cut may take the commit, and only the shim can record the end again. */
+LATE_TEST(a_shim_hears_that_its_end_is_stored_after_the_commit) {
+    for (int i = 0; i < 2; i++) {
+        struct kit_ask ask = adding();
+        assert_int_equal(kit_do(&kit, &ask), 0);
+    }
+    kit_wait_starts(&kit, 2);
+    struct run_end end = fake_exit(0);
+    fake_report_ended(fake_start_at(0)->run, &end);
+    hold_one_commit();
+    fake_report_ended(fake_start_at(1)->run, &end); /* this commit does not have it */
+    assert_int_equal(fake_stored_ends(), 0);
+    commit_is(STORE_OK);
+    assert_int_equal(fake_stored_ends(), 1);
+    kit_settle(&kit);
+    assert_int_equal(fake_stored_ends(), 2);
+}
+
+LATE_TEST(an_end_of_unknown_fate_is_not_reported_as_stored) {
+    struct kit_ask ask = adding();
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    kit_wait_starts(&kit, 1);
+    struct run_end end = fake_exit(0);
+    fake_report_ended(fake_start_at(0)->run, &end);
+    hold_one_commit();
+    let_go(STORE_UNKNOWN);
+    assert_int_equal(fake_stored_ends(), 0);
+}
+
 LATE_TEST(nothing_is_answered_or_started_before_the_commit_is_known) {
     struct kit_ask ask = adding();
     kit_send(&kit, &ask);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/loops.h"
@@ -15,6 +16,7 @@
 #include "fault_vfs.h"
 #include "harness/test.h"
 #include "late_store.h"
+#include "os/clock.h"
 
 #define CALM                                                                                       \
     KIT_CALM "limits: {runs: 20}\n"                                                                \
@@ -305,6 +307,65 @@ LOOP_TEST(who_is_deleted_waits_no_more) {
     make_file("plan.md");
     kit_settle(&kit);
     assert_int_equal(kit_state(&kit, task), TASK_ABSENT);
+}
+
+/* The clock that file systems take their times from moves on. */
+static void await_tick(void) {
+    const struct timespec begin = clock_read_tick();
+    struct timespec now;
+    do
+        now = clock_read_tick();
+    while (now.tv_sec == begin.tv_sec && now.tv_nsec == begin.tv_nsec);
+}
+
+static ino_t inode_of(const char *name) {
+    struct stat st;
+    if (stat(path_of(name), &st) < 0)
+        fail_msg("%s: %s", path_of(name), strerror(errno));
+    return st.st_ino;
+}
+
+/* What the run of a task leaves in a folder, as if it had never been there. */
+static void leave_hidden(const char *folder, const char *file) {
+    struct stat before;
+    assert_int_equal(stat(path_of(folder), &before), 0);
+    make_file(file);
+    const struct timespec times[] = { before.st_atim, before.st_mtim };
+    assert_int_equal(utimensat(AT_FDCWD, path_of(folder), times, 0), 0);
+}
+
+LOOP_TEST(the_next_task_gets_folders_in_which_nothing_is_left) {
+    static const char *const left[] = { "", "/iterations", "/iterations/001",
+                                        "/iterations/001/artifacts" };
+    ino_t inode = 0;
+    for (unsigned task = 1; task <= 2 * ARRAY_SIZE(left) + 2; task++) {
+        char folder[64], artifacts[64], file[80];
+        struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
+        await_tick();
+        assert_int_equal(kit_do(&kit, &add), 0);
+        kit_wait_starts(&kit, task);
+        snprintf(artifacts, sizeof(artifacts), "tasks/web-%u%s", task, left[3]);
+        ino_t found = inode_of(artifacts);
+        if (task % 2 == 0 && task > 2)      /* the first one finds no place for spare folders */
+            assert_int_equal(found, inode); /* of the one before, which left nothing */
+        inode = found;
+        for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
+            snprintf(file, sizeof(file), "tasks/web-%u%s/left", task, left[i]);
+            assert_false(is_there(file));
+        }
+        snprintf(folder, sizeof(folder), "tasks/web-%u%s", task, left[task / 2 % ARRAY_SIZE(left)]);
+        snprintf(file, sizeof(file), "%s/left", folder);
+        if (task % 2 == 0)
+            leave_hidden(folder, file);
+        fake_report_started(run_of(task - 1));
+        await_tick();
+        struct run_end end = fake_exit(0);
+        fake_report_ended(run_of(task - 1), &end);
+        kit_wait_state(&kit, add.first, TASK_DONE);
+        kit_settle(&kit);
+        if (task % 2 == 0)
+            assert_true(is_there(file));
+    }
 }
 
 /* --- without the kernel's help ----------------------------------------------------------------- */

@@ -46,10 +46,13 @@ static void on_validating(void *ctx, struct run_key key) {
 }
 
 static void on_ended(void *ctx, struct run_key key, const struct run_end *end) {
-    struct stage_run *run = run_of(ctx, key.task);
+    struct stage *stage = ctx;
+    struct stage_run *run = run_of(stage, key.task);
     run->ended = true;
     run->ended_times++;
     run->end = *end;
+    if (stage->answers)
+        executor_end_is_stored(stage->ex, key);
 }
 
 static void make_executor(struct stage *stage) {
@@ -119,6 +122,23 @@ void stage_restart(struct stage *stage) {
     stage->ex = executor_free(stage->ex);
     memset(stage->runs, 0, sizeof(stage->runs));
     make_executor(stage);
+}
+
+void stage_store_ends(struct stage *stage, bool answers) {
+    stage->options.stores_ends = true;
+    stage->answers = answers;
+    stage_restart(stage);
+}
+
+static bool has_no_child(struct stage *stage, void *ctx) {
+    siginfo_t info;
+    (void)stage;
+    (void)ctx;
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
+}
+
+void stage_await_shims(struct stage *stage) {
+    stage_await(stage, has_no_child, NULL, "the exit of all shims");
 }
 
 static char slot_parent[32], slot_parent_path[PATH_MAX];

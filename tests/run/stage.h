@@ -33,6 +33,7 @@ struct stage {
     struct executor_options options;
     struct executor_slurm_options slurm; /* when it is `on_slurm` */
     bool on_slurm;
+    bool answers; /* an end is stored as soon as it is reported: stage_store_ends */
     struct executor_events events;
     struct stage_run runs[STAGE_RUNS]; /* by number of the task; attempt 1 */
     unsigned externals, externals_ended;
@@ -51,6 +52,11 @@ struct stage *stage_new_slurm(const struct executor_slurm_options *options);
 void stage_free(struct stage *stage);
 /* As if the daemon were killed and started again: nothing of the old one is asked. */
 void stage_restart(struct stage *stage);
+
+/* From here on the shims offer their ends to a caller that stores them, or only says so. */
+void stage_store_ends(struct stage *stage, bool answers);
+/* Until every shim has exited. */
+void stage_await_shims(struct stage *stage);
 
 /* A spec with everything a run needs; the caller changes what its test is about. */
 struct run_spec stage_spec(const struct stage *stage, const char *const *argv);

@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +19,14 @@
 #include "base/alloc.h"
 #include "executor/cgroup.h"
 #include "harness/test.h"
+#include "os/proc.h"
 #include "run/stage.h"
 #include "rundir/rundir.h"
 
-#define KILLED "sluice-0000000a"
-#define OTHER  "sluice-0000000b"
-#define ROUNDS 500
+#define KILLED  "sluice-0000000a"
+#define OTHER   "sluice-0000000b"
+#define ROUNDS  500
+#define HELD_MS 50 /* much less than a shim waits */
 
 static char own[64];
 
@@ -158,6 +162,22 @@ TEST_WITH(two_pools_of_one_name_do_not_take_it_from_each_other, set_up, tear_dow
     (void)cgroup_pool_free(second);
 }
 
+/* A daemon with the same name, or a shim that is removing its slot, holds the folder. */
+TEST_WITH(the_slot_of_an_ended_run_is_removed_while_another_holds_the_folder, set_up, tear_down) {
+    char path[128], above[128];
+    struct cgroup_pool *pool = cgroup_pool_new_in(own, OTHER);
+    struct cgroup_slot *slot = cgroup_take(pool);
+    (void)snprintf(path, sizeof(path), "%s", slot->path);
+    (void)snprintf(above, sizeof(above), "%s/%s", own, OTHER);
+    cgroup_leave(pool, slot);
+    int other = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(other, LOCK_SH | LOCK_NB), 0);
+    (void)cgroup_pool_free(pool);
+    assert_int_equal(access(path, F_OK), -1);
+    (void)close(other);
+    assert_int_equal(rmdir(above), 0);
+}
+
 /* Daemons of one home start and end, others clean up all the time: a daemon that has started has its folder. */
 TEST_WITH(starts_and_cleaning_do_not_meet, set_up, tear_down) {
     pid_t cleaners[2];
@@ -226,6 +246,45 @@ BOTH_WAYS(the_last_run_of_a_dead_daemon_removes_the_cgroup) {
     assert_true(end >= 0);
     (void)close(end);
     (void)wait_for(shim);
+    assert_int_equal(stage_cgroups(stage), 0);
+    stage_restart(stage);
+    stage_free(stage);
+}
+
+/* It holds the folder longer than usual, for instance because the scheduler has taken its processor. */
+BOTH_WAYS(a_shim_waits_for_another_remover) {
+    struct stage *stage = STAGE(state);
+    char fifo[2 * STAGE_PATH], above[PATH_MAX] = "", folder[STAGE_PATH];
+    (void)snprintf(fifo, sizeof(fifo), "%s/fifo", stage->home);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "read -r word <fifo"));
+    stage_start(stage, 1, &spec);
+    stage_await_started(stage, 1);
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    stage_folder(1, folder);
+    assert_int_equal(rundir_read_spec(stage->root, folder, NULL, &read, NULL), 0);
+    pid_t shim = stage_who(stage, 1).shim;
+    struct pollfd exit_of_shim = { .fd = proc_open(shim), .events = POLLIN };
+    stage->ex = executor_free(stage->ex);
+    int remover = -1;
+    if (read->spec.cgroup) {
+        (void)snprintf(above, sizeof(above), "%s", read->spec.cgroup);
+        *strrchr(above, '/') = '\0';
+        remover = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_int_equal(flock(remover, LOCK_EX | LOCK_NB), 0);
+    }
+    int end = open(fifo, O_WRONLY | O_CLOEXEC);
+    assert_true(end >= 0);
+    (void)close(end);
+    while (read->spec.cgroup && access(read->spec.cgroup, F_OK) == 0
+           && poll(&exit_of_shim, 1, 1) == 0)
+        continue; /* it removes its slot first */
+    if (remover >= 0) {
+        assert_int_equal(poll(&exit_of_shim, 1, HELD_MS), 0);
+        (void)close(remover);
+    }
+    (void)wait_for(shim);
+    (void)close(exit_of_shim.fd);
     assert_int_equal(stage_cgroups(stage), 0);
     stage_restart(stage);
     stage_free(stage);

@@ -1,9 +1,12 @@
 /* test_spawner.c: processes are started beside the loop, in order, with what they were given and nothing else. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,4 +141,106 @@ FIXTURE_TEST(what_was_ordered_is_started_before_the_end) {
     close(ends[0]);
     while (wait(NULL) > 0) /* all of them are ours */
         ;
+}
+
+/* What `cat FILE` prints about itself. */
+static void read_own(const char *file, bool ignores_pipe, char text[4096]) {
+    int ends[2];
+    pid_t pid = -1;
+    size_t size = 0;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    const char *const argv[] = { "cat", file, NULL };
+    const char *const env[] = { NULL };
+    const struct spawn spawn = { .program = "/bin/cat",
+                                 .argv = argv,
+                                 .env = env,
+                                 .fds = { SPAWN_NULL, ends[1], SPAWN_NULL },
+                                 .fd_count = 3,
+                                 .is_session = true,
+                                 .blocks = true,
+                                 .ignores_pipe = ignores_pipe };
+    assert_int_equal(spawn_process(&spawn, &pid), 0);
+    close(ends[1]);
+    for (ssize_t got; size < 4095 && (got = read(ends[0], text + size, 4095 - size)) > 0;)
+        size += (size_t)got;
+    text[size] = '\0';
+    close(ends[0]);
+    assert_int_equal(code_of(pid), 0);
+}
+
+static uint64_t bit_of(int signal) {
+    return UINT64_C(1) << (signal - 1);
+}
+
+static uint64_t mask_of(const char *text, const char *name) {
+    const char *at = strstr(text, name);
+    assert_non_null(at);
+    return strtoull(at + strlen(name), NULL, 16);
+}
+
+/* As if our parent had ignored them: libc neither shows nor resets these two. Before the first start,
+ * which looks at what was inherited. */
+__attribute__((constructor)) static void ignore_reserved_signals(void) {
+    const unsigned long ignored[8] = { (unsigned long)(uintptr_t)SIG_IGN };
+    for (int signal = 32; signal <= 33; signal++)
+        (void)syscall(SYS_rt_sigaction, signal, ignored, NULL, (NSIG - 1) / 8);
+}
+
+/* A shim: nothing may end it before it reads its signals, and nothing of ours may reach its command. */
+FIXTURE_TEST(a_blocked_process_ignores_nothing_and_leads_its_session) {
+    char text[4096];
+    static const int wanted[] = { SIGTERM, SIGUSR1, SIGCHLD, SIGHUP, SIGINT, SIGPIPE };
+    long pid = 0, session = 0;
+    assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+    read_own("/proc/self/status", false, text);
+    assert_int_equal(mask_of(text, "SigIgn:"), 0);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        assert_true(mask_of(text, "SigBlk:") & bit_of(wanted[i]));
+    read_own("/proc/self/status", true, text);
+    assert_int_equal(mask_of(text, "SigIgn:"), bit_of(SIGPIPE));
+    read_own("/proc/self/stat", false, text);
+    assert_int_equal(sscanf(text, "%ld (cat) %*c %*d %*d %ld", &pid, &session), 2);
+    assert_int_equal(session, pid);
+}
+
+FIXTURE_TEST(a_blocked_process_that_cannot_be_executed_leaves_nothing) {
+    pid_t pid = -1;
+    const char *const argv[] = { "none", NULL };
+    const char *const env[] = { NULL };
+    const struct spawn spawn = { .program = "/no/such/program",
+                                 .argv = argv,
+                                 .env = env,
+                                 .fds = { SPAWN_NULL },
+                                 .fd_count = 1,
+                                 .blocks = true };
+    assert_int_equal(spawn_process(&spawn, &pid), ENOENT);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+/* A shim whose daemon has exited sees that its pipe has no reader. A new shim that still had a copy
+ * of the daemon's end would hide that. */
+FIXTURE_TEST(a_started_process_has_no_copy_of_our_descriptors) {
+    const char *const argv[] = { "true", NULL };
+    const char *const env[] = { NULL };
+    for (unsigned round = 0; round < 500; round++) {
+        const struct spawn spawn = { .program = "/bin/true",
+                                     .argv = argv,
+                                     .env = env,
+                                     .fds = { SPAWN_NULL },
+                                     .fd_count = 1,
+                                     .is_session = true,
+                                     .blocks = true };
+        int ends[2];
+        pid_t pid = -1;
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        assert_int_equal(spawn_process(&spawn, &pid), 0);
+        close(ends[0]);
+        struct pollfd writer = { .fd = ends[1] };
+        int ready = poll(&writer, 1, 0);
+        close(ends[1]);
+        assert_int_equal(code_of(pid), 0);
+        if (ready != 1 || !(writer.revents & POLLERR))
+            fail_msg("round %u: the pipe still has a reader", round);
+    }
 }

@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/core.h"
 #include "engine/agents/agents_internal.h"
 #include "engine/follow_ups.h"
+#include "os/clock.h"
 #include "os/files.h"
 #include "os/outside.h"
 #include "rundir/remove.h"
@@ -24,8 +26,25 @@
 #define FEEDBACK_MAX (64u * 1024u)
 #define ENTRIES_MAX  10000u /* deleted here, if they cannot be moved */
 
+#define SPARES 32u
+#define BELOW  3  /* folders in that of a task: iterations, 001, artifacts */
+#define TAKEN  64 /* of later ones the folders are read */
+
+/* When the folders in that of a task were changed last (ctime), while they were known to be empty. */
+struct changes {
+    bool are_known;
+    struct timespec at[BELOW];
+};
+
 struct iterations {
     uint32_t spares; /* bit N: tasks/.spare/N exists */
+    struct changes of_spare[SPARES];
+    struct taken {
+        char id[ENGINE_ID_MAX];
+        struct changes changes;
+    } taken[TAKEN]; /* a ring */
+    unsigned next;
+    bool is_local; /* else another host may change them, and their attributes are cached */
 };
 
 PART_STATE(iterations, struct iterations, iterations_of)
@@ -50,15 +69,70 @@ void engine_iteration_folder(const struct engine *e, task_id task, uint32_t iter
 /* --- reused folders --------------------------------------------------------------------------- */
 
 /* Most commands leave nothing. Their folders are as good as new: the next task gets them by one
- * rename, instead of creating four and deleting four for each. */
-#define SPARES 32u
+ * rename, instead of creating four and deleting four for each.
+ *
+ * They are read only when they may have changed. Each entry that is created or removed in a folder,
+ * and each change of its mode, sets its ctime to the time of the kernel's clock, and no program can
+ * set it to another one. So a folder is unchanged if its ctime was in the past when it was seen to be
+ * empty, and is still the same. That of the task itself is always read: moving it changes its
+ * ctime. */
 
 static char *spare_path(const struct engine *e, unsigned number) {
     return xasprintf("%s/tasks/.spare/%u", e->data, number);
 }
 
+static const char *const names_below[] = { "iterations", "001", ITERATION_ARTIFACTS };
+
+static bool is_before(const struct timespec *a, const struct timespec *b) {
+    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* Not known if one is as late as the present tick: a change that follows may get the same time. */
+static void read_changes(struct engine *e, const char *id, struct changes *ret) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    const struct timespec now = clock_read_tick();
+    strbuf_printf(&path, "%s/tasks/%s", e->data, id);
+    ret->are_known = iterations_of(e)->is_local;
+    for (size_t i = 0; i < BELOW; i++) {
+        struct stat st = { 0 };
+        strbuf_printf(&path, "/%s", names_below[i]);
+        ret->are_known =
+            ret->are_known && lstat(strbuf_text(&path), &st) == 0 && is_before(&st.st_ctim, &now);
+        ret->at[i] = st.st_ctim;
+    }
+}
+
+static void remember_taken(struct engine *e, const char *id, unsigned number) {
+    struct iterations *iterations = iterations_of(e);
+    struct changes *changes = &iterations->of_spare[number];
+    if (!changes->are_known)
+        return;
+    struct taken *taken = &iterations->taken[iterations->next++ % TAKEN];
+    (void)snprintf(taken->id, sizeof(taken->id), "%s", id);
+    taken->changes = *changes;
+    changes->are_known = false;
+}
+
+/* The changes of before are forgotten. */
+static bool are_unchanged(struct engine *e, const char *id, const struct changes *found) {
+    struct iterations *iterations = iterations_of(e);
+    for (size_t i = 0; i < TAKEN; i++) {
+        struct taken *taken = &iterations->taken[i];
+        if (!taken->changes.are_known || strcmp(taken->id, id) != 0)
+            continue;
+        taken->changes.are_known = false;
+        bool is_same = found->are_known;
+        for (size_t n = 0; n < BELOW; n++)
+            is_same = is_same && found->at[n].tv_sec == taken->changes.at[n].tv_sec
+                      && found->at[n].tv_nsec == taken->changes.at[n].tv_nsec;
+        return is_same;
+    }
+    return false;
+}
+
 /* Finds the existing spares. */
 static void iterations_start(struct engine *e) {
+    iterations_of(e)->is_local = !file_system_of(e->data);
     for (unsigned i = 0; i < SPARES; i++) {
         _cleanup_(freep) char *path = spare_path(e, i);
         if (access(path, F_OK) == 0)
@@ -74,6 +148,8 @@ static bool take_spare(struct engine *e, const char *id) {
     bool is_taken = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0;
     if (is_taken || errno == ENOENT)
         iterations_of(e)->spares &= ~(1u << number);
+    if (is_taken)
+        remember_taken(e, id, number);
     return is_taken;
 }
 
@@ -90,21 +166,24 @@ static bool has_only(const char *path, const char *only) {
 }
 
 /* The folders of a first iteration, and nothing else. */
-static bool is_untouched(const struct engine *e, const char *id) {
-    static const char *const only[] = { "iterations", "001", ITERATION_ARTIFACTS, NULL };
+static bool is_untouched(struct engine *e, const char *id, struct changes *ret) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/tasks/%s", e->data, id);
-    for (size_t i = 0; i < ARRAY_SIZE(only); i++) {
-        if (!has_only(strbuf_text(&path), only[i]))
+    read_changes(e, id, ret); /* before the folders are read: a later change is not missed */
+    bool is_empty = are_unchanged(e, id, ret);
+    for (size_t i = 0; i <= BELOW && (i == 0 || !is_empty); i++) {
+        const char *only = i < BELOW ? names_below[i] : NULL;
+        if (!has_only(strbuf_text(&path), only))
             return false;
-        if (only[i])
-            strbuf_printf(&path, "/%s", only[i]);
+        if (only)
+            strbuf_printf(&path, "/%s", only);
     }
     return true;
 }
 
 static bool keep_spare(struct engine *e, const char *id) {
-    if (iterations_of(e)->spares == UINT32_MAX || !is_untouched(e, id))
+    struct changes changes;
+    if (iterations_of(e)->spares == UINT32_MAX || !is_untouched(e, id, &changes))
         return false;
     unsigned number = (unsigned)__builtin_ctz(~iterations_of(e)->spares);
     _cleanup_(freep) char *from = task_folder(e, id), *to = spare_path(e, number);
@@ -114,6 +193,7 @@ static bool keep_spare(struct engine *e, const char *id) {
         return false;
     }
     iterations_of(e)->spares |= 1u << number;
+    iterations_of(e)->of_spare[number] = changes;
     return true;
 }
 

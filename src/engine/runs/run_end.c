@@ -578,8 +578,12 @@ static void run_ends_stored(struct engine *e) {
     struct run_ends *ends = ends_of(e);
     if (ends->applied == 0)
         return;
-    for (size_t i = 0; i < ends->applied; i++)
-        ending_free(ends->reports.items[i].ending);
+    for (size_t i = 0; i < ends->applied; i++) {
+        const struct run_report *report = &ends->reports.items[i];
+        if (report->ending)
+            executor_end_is_stored(e->executor, report->run);
+        ending_free(report->ending);
+    }
     ends->reports.count -= ends->applied;
     memmove(ends->reports.items, ends->reports.items + ends->applied,
             ends->reports.count * sizeof(*ends->reports.items));

@@ -114,6 +114,7 @@ static int make_local(struct engine *e, struct error *err) {
         .host = *host ? host : NULL,
         .shim_path = e->shim_path,
         .use_cgroup = strcmp(config_text(e->config, "executor.cgroup", NULL), "off") != 0,
+        .stores_ends = true,
     };
     struct executor_events events = run_end_events;
     events.ctx = e;
