@@ -269,7 +269,7 @@ static const struct cmd_option add_options[] = {
     { "prompt", 0, "TEXT", "the prompt", "prompt" },
     { "prompt-file", 0, "FILE", "read the prompt from a file now", "prompt" },
     { "cwd", 'C', "FOLDER",
-      "run it in this folder instead of the current one; -: that of its project", "cwd" },
+      "run it in this folder; -: that of its project", "cwd" },
     { "title", 't', "TEXT", "its title in lists", "title" },
     { "kind", 'k', "KIND", "its kind: base priority, caps, when it is finished", "kind" },
     { "priority", 'P', "N", "lower starts first; default 100", "priority" },

@@ -146,10 +146,15 @@ static int check_choice(const struct op_param *p, const char *text, struct error
         if (strcmp(*c, text) == 0)
             return 0;
     _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
-    for (const char *const *c = p->choices; *c; c++)
+    struct nearest nearest = nearest_to(text);
+    for (const char *const *c = p->choices; *c; c++) {
         strbuf_printf(&list, "%s%s", c == p->choices ? "" : c[1] ? ", " : " or ", *c);
-    return error_set(err, -EINVAL, "parameter '%s' is '%s'; expected %s", p->name,
-                     utf8_quote(text).text, strbuf_text(&list));
+        nearest_offer(&nearest, *c);
+    }
+    return error_set(err, -EINVAL, "parameter '%s' is '%s'; expected %s%s%s%s", p->name,
+                     utf8_quote(text).text, strbuf_text(&list),
+                     nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+                     nearest.best ? "'?" : "");
 }
 
 static int check_count(const struct op_param *p, size_t count, struct error *err) {

@@ -7,7 +7,7 @@ export SLUICE_HOME
 mkdir -p "$SLUICE_HOME/formulas" web/.sluice/formulas
 echo "projects: {web: {path: $tmp/web}}" >"$SLUICE_HOME/sluice.yaml"
 run sluice formula list
-prints "no formula; 'sluice formula --help' tells where they are" 'none yet'
+prints "no formulas found; 'sluice formula --help' shows where they are searched" 'none yet'
 cat >"$SLUICE_HOME/formulas/release.yaml" <<'END'
 description: build and publish
 vars:
@@ -38,8 +38,8 @@ printf 'steps:\n  - run: echo web\n' >web/.sluice/formulas/release.yaml
 run sluice formula show --project web release
 has '1: echo web' 'that of the project goes before'
 run sluice formula check release "$SLUICE_HOME/formulas/release.yaml"
-prints 'release is good: 2 steps
-release is good: 2 steps' 'good ones'
+prints 'release is valid: 2 steps
+release is valid: 2 steps' 'good ones'
 bad() { # TEXT MESSAGE
     printf '%b' "$1" >bad.yaml
     run sluice formula check ./bad.yaml

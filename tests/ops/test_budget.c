@@ -323,7 +323,7 @@ TEST(the_rest_of_a_child_goes_back_to_its_parent) {
     assert_int_equal(engine_budget_left(o.engine, task).usd, 6000000);
     (void)child_of(&o, task, "\"tokens\":1,\"usd\":6.01,", 403, "'web-1' has $6.00 left");
     (void)child_of(&o, task, "\"tokens\":401,\"usd\":1,", 403, "'web-1' has 400 left");
-    (void)child_of(&o, task, "\"tokens\":1,", 403, "say what the child may cost");
+    (void)child_of(&o, task, "\"tokens\":1,", 403, "'usd' is required");
     starts(&o, child);
     reports(&o, child, 250, "1.5");
     ends(&o, child, 0);

@@ -34,14 +34,14 @@ static void good(const char *text) {
 /* --- files ----------------------------------------------------------------------------------- */
 
 TEST(files_without_tasks_are_refused) {
-    refused("", "t.yaml: there are no tasks in it");
-    refused("# later\n", "t.yaml: there are no tasks in it");
-    refused("---\n", "t.yaml: there are no tasks in it");
-    refused("~\n", "t.yaml: there are no tasks in it");
-    refused("[]\n", "t.yaml:1:1: there are no tasks in it");
-    refused("project: web\n", "t.yaml:1:1: there are no tasks in it");
-    refused("tasks:\n", "t.yaml:1:1: there are no tasks in it");
-    refused("tasks: []\n", "t.yaml:1:8: there are no tasks in it");
+    refused("", "t.yaml: it contains no tasks");
+    refused("# later\n", "t.yaml: it contains no tasks");
+    refused("---\n", "t.yaml: it contains no tasks");
+    refused("~\n", "t.yaml: it contains no tasks");
+    refused("[]\n", "t.yaml:1:1: it contains no tasks");
+    refused("project: web\n", "t.yaml:1:1: it contains no tasks");
+    refused("tasks:\n", "t.yaml:1:1: it contains no tasks");
+    refused("tasks: []\n", "t.yaml:1:8: it contains no tasks");
 }
 
 TEST(files_of_another_shape_are_refused) {
