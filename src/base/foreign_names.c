@@ -123,7 +123,6 @@ static const struct foreign members[] = {
     { "dir", "cwd" },
     { "directory", "cwd" },
     { "environment", "env" },
-    { "id", "name' or 'external_id" },
     { "instructions", "prompt" },
     { "label", "title" },
     { "max_attempts", "retries" },
