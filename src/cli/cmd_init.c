@@ -111,13 +111,14 @@ static bool has_user_manager(void) {
 static void take_agent(void *ctx, const struct preflight *p) {
     struct setup *setup = ctx;
     _cleanup_(strbuf_finish) struct strbuf problem = STRBUF_INIT, fix = STRBUF_INIT;
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    static const char *const logins[] = { [PREFLIGHT_LOGIN_UNKNOWN] = "login unknown",
+                                          [PREFLIGHT_LOGIN_YES] = "logged in",
+                                          [PREFLIGHT_LOGIN_NO] = "not logged in" };
     if (!p->path)
         return;
     bool bad = preflight_problem(p, &problem, &fix);
     setup->has_agent = true;
-    preflight_describe(p, &text);
-    cmd_put_line(&setup->found, "  %-12s %s", p->agent, strbuf_text(&text));
+    cmd_put_line(&setup->found, "  %-12s %s, %s", p->agent, p->path, logins[p->login]);
     strbuf_printf(&setup->lines, "#  %s: # %s\n#    slots: 4\n", p->agent,
                   bad ? strbuf_text(&problem) : "found here");
     if (bad)
@@ -128,11 +129,9 @@ static void take_agent(void *ctx, const struct preflight *p) {
 }
 
 static void look_around(struct setup *setup) {
-    (void)find_program(setup, "git", "git",
-                       "not installed: tasks cannot have worktrees (sudo apt install git)");
-    setup->has_box =
-        find_program(setup, "bubblewrap", "bwrap",
-                     "not installed: agents run without a sandbox (sudo apt install bubblewrap)");
+    (void)find_program(setup, "git", "git", "missing, needed for worktrees: sudo apt install git");
+    setup->has_box = find_program(setup, "bubblewrap", "bwrap",
+                                  "missing, needed for sandboxes: sudo apt install bubblewrap");
     setup->has_systemd = has_user_manager();
     cmd_put_line(&setup->found, "  %-12s %s", "systemd",
                  setup->has_systemd ? "the manager of this user is running"

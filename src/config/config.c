@@ -376,7 +376,7 @@ static int64_t parse_standard(struct config *config, const struct setting *setti
     if (setting->inherits || (setting_is_symbol(setting) && *setting->standard == '\0'))
         return 0;
     if (!parse_value(config, setting, setting->standard, &value))
-        assert(!"a default is no value of its own setting");
+        assert(!"a default is not a value of its own setting");
     return value;
 }
 

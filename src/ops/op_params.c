@@ -292,7 +292,7 @@ static int take_pair(const struct op *op, const struct pair_source *source, cons
     size_t text_size = equals ? size - name_size - 1 : 0;
     if (utf8_decode_percent(pair, name_size, true, &name) < 0
         || (equals && utf8_decode_percent(equals + 1, text_size, true, &text) < 0))
-        return error_set(err, -EINVAL, "the %s is no text: %%XX must be bytes of UTF-8",
+        return error_set(err, -EINVAL, "the %s is not text: %%XX must be bytes of UTF-8",
                          source->name);
     const struct op_param *p = op_find_param(op, strbuf_text(&name));
     if (!p || p->place != source->place)
@@ -372,7 +372,7 @@ static int refuse_json(json_error_t *why, struct error *err) {
     char *near = strstr(why->text, " near "); /* the rest is the client's text */
     if (near)
         *near = '\0';
-    return error_set(err, -EINVAL, "the body is no JSON: line %d, column %d: %s", why->line,
+    return error_set(err, -EINVAL, "the body is not JSON: line %d, column %d: %s", why->line,
                      why->column, utf8_quote(what).text);
 }
 

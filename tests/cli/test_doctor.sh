@@ -46,7 +46,7 @@ run sluice doctor
 exits 1 'a mistake in the configuration: exit code'
 has "  BAD   configuration   $home/sluice.yaml:1: unknown key 'limits.rnus'; did you mean 'limits.runs'?" \
     'a mistake in the configuration'
-has '  warn  store           not looked at' 'and the database is not blamed for it'
+has '  warn  store           not checked' 'and the database is not blamed for it'
 config ''
 cp "$home/sluice.db" good.db
 dd if=/dev/urandom of="$home/sluice.db" bs=4096 count=4 conv=notrunc 2>/dev/null

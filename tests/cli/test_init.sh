@@ -90,7 +90,7 @@ shows 'Start the daemon at boot' 'the fourth question'
 keys n Enter
 shows 'next, type:' 'and no fifth one'
 screen
-rule 'the next command is the last line' [ "$(grep -n 'sluice run --agent claude' out | wc -l)" = 1 ]
+rule 'the next command is the last line' [ "$(grep -A 1 '^next, type:' out | tail -n 1)" = '  sluice run -- echo hello' ]
 rule 'it fits the screen' grep -qF "wrote $home/sluice.yaml" out
 for value in limits.runs=3 budget_usd=7.5 tasks.sandbox=bubblewrap; do
     run sluice config get "${value%=*}"

@@ -172,6 +172,6 @@ report $? "'run' takes no lists"
 run sluice add --dry-run --project nowhere -- echo ::: a
 exits 2 'a dry run is checked by the daemon'
 run sluice add --dry-run --project web --external-id card-1 -- echo ::: a
-rule 'a dry run tells what is there already' grep -q '^web-[0-9]* already: draft$' out
+rule 'a dry run tells what already exists' grep -q '^web-[0-9]* already: draft$' out
 rule 'and adds nothing' [ "$("$SLUICE" list --all --ids | wc -l)" = "$before" ]
 finish

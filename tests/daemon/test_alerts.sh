@@ -114,7 +114,7 @@ rule 'f022 a task that runs longer than alerts.stuck_s: an alert' opens "run:$ru
 rule 'f022 tasks that wait longer: one alert for the place that all of them lack' opens stuck:lease:resource:gpu
 run sluice status
 rule 'f022 it names the oldest, since when, and what stops it' \
-    grep -Eq "stuck:lease:resource:gpu .*'$(printf '%s' "$runs" | sed 's/[0-9]*$//')[0-9]+' waits for [0-9]+ min already: .*gpu" out
+    grep -Eq "stuck:lease:resource:gpu .*'$(printf '%s' "$runs" | sed 's/[0-9]*$//')[0-9]+' has been waiting for [0-9]+ min: .*gpu" out
 rule 'f022 three tasks, one alert' [ "$("$SLUICE" debug events | grep -c '"key":"stuck:')" = 1 ]
 "$SLUICE" pause >/dev/null
 unblock go

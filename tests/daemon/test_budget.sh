@@ -135,7 +135,7 @@ run sluice why "$waiting"
 has "project 'shop' has used \$1.25 of \$1.00 in 24 h" 'and why names the dollars'
 add --project api -- true
 rule 'that of others does not' becomes "$id" 'done'
-rule 'what runs goes on' [ "$(value "$live" state)" = running ]
+rule 'running tasks continue' [ "$(value "$live" state)" = running ]
 unblock "plays/$live.1.stay"
 rule 'to its end' becomes "$live" 'done'
 kill -9 "$(pid_of_daemon)"

@@ -106,7 +106,7 @@ add -- true
 run sluice why "$id"
 has 'go on with: sluice resume' 'nothing starts while paused, and that is said'
 unblock go
-rule 'what runs goes on while paused' becomes "$running" 'done'
+rule 'running tasks continue while paused' becomes "$running" 'done'
 "$SLUICE" down >/dev/null 2>&1
 "$SLUICE" up >/dev/null 2>&1
 run sluice status

@@ -39,7 +39,7 @@ run sluice wait --json --timeout 0 "$task"
 has '"needs_person":true' 'JSON says it, too'
 run sluice why "$task"
 has "claude said: \"$words\"" 'why quotes the agent'
-has "run 'claude' once and log in, or put ANTHROPIC_API_KEY=... into a file and set agents.claude.env_file to its path" \
+has "claude # log in once; or put ANTHROPIC_API_KEY=... in a file and run: sluice config set agents.claude.env_file=FILE" \
     'and says how to log in'
 has '; then: sluice limiter clear claude' 'and what goes on then'
 run sluice status

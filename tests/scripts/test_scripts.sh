@@ -585,7 +585,7 @@ expect 'embed-web: unless it is required' 1 '-Dweb=enabled needs it' scripts/emb
 
 fresh
 mkdir -p dist && echo x >'dist/a b.js'
-expect 'embed-web: a name that no address has' 1 "'/a b.js' is no name for a URL: rename it" "$scripts/embed-web" dist out.c
+expect 'embed-web: a name that no address has' 1 "'/a b.js' is not a name for a URL: rename it" "$scripts/embed-web" dist out.c
 
 for script in "$scripts"/*; do
     expect "help: $(basename "$script")" 0 'usage: scripts/' "$script" --help

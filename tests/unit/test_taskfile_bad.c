@@ -148,8 +148,8 @@ TEST(duplicate_members_are_refused) {
             "t.yaml:2:3: 'argv' and 'run' (line 1) are the same; remove one");
     refused("- run: x\n  prompt: y\n", "t.yaml:2:3: a task has 'run' (line 1) or 'prompt', not "
                                        "both");
-    refused("- run: x\n  env: {A: 1, B: 2, A: 3}\n", "t.yaml:2:21: 'A' is said twice");
-    refused("- run: x\n  meta: {a: {b: 1, b: 2}}\n", "t.yaml:2:20: 'b' is said twice");
+    refused("- run: x\n  env: {A: 1, B: 2, A: 3}\n", "t.yaml:2:21: 'A' is given twice");
+    refused("- run: x\n  meta: {a: {b: 1, b: 2}}\n", "t.yaml:2:20: 'b' is given twice");
 }
 
 TEST(wrong_types_name_what_was_expected) {
