@@ -256,7 +256,7 @@ const struct mcp_tool mcp_tools[] = {
       .text = "Wait until tasks have ended (done, failed, canceled or invalidated), at most `timeout_s` "
               "seconds. Answers at once when they have. `ended` is false when the time was over first: "
               "call it again to go on waiting; or when a task has `needs_person`: it is held or a draft, and "
-              "somebody must do something. Inside a run the tasks below it may use its place meanwhile.",
+              "a person must do something. Inside a run the tasks below it may use its place meanwhile.",
       .hints = HINT_READS, .describe = wait_describe, .begin = wait_begin },
     { .name = "why", .title = "Why does a task not run?", .op = "task.why", .hints = HINT_READS },
     { .name = NULL },
