@@ -154,7 +154,7 @@ run sluice add --title {} -- echo ::: a 'b
 c'
 exits 2 'a line end in a title: exit code'
 rule 'a line end in a title' grep -q "^sluice: input 2 ('b c'): option '--title': expected one line" err
-bad 2 "the prompt is in '--prompt'" --agent echo --prompt x words ::: a
+bad 2 "the prompt is given with '--prompt'" --agent echo --prompt x words ::: a
 bad 2 "'--prompt' and '--prompt-file' cannot be used together" --agent echo --prompt x --prompt-file prompt.md ::: a
 bad 2 'lists of inputs cannot be used with --file' --file tasks.yaml --arg-file list
 bad 2 "unexpected argument ':::' with --file" --file tasks.yaml ::: a

@@ -71,7 +71,7 @@ child=$id
 rule 'f086 a task whose children wait for it has failed: one alert' opens "chain:$parent"
 run sluice status
 has "'$parent' is failed, and '$child' waits for it: retry it, or cancel what waits" 'f086 with the child that waits'
-has '1 waits for what failed' 'f086 and it is counted'
+has '1 waits for failed tasks' 'f086 and it is counted'
 run sluice why "$child"
 has "waits for its parent '$parent', which is failed; retry it" 'f086 why says what to do'
 "$SLUICE" cancel "$child" >/dev/null

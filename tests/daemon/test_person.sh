@@ -48,7 +48,7 @@ run sluice digest
 has "claude said \"$words\"" 'the digest, too'
 has 'sluice limiter clear claude' 'with the command'
 run sluice limiter list --json
-has "\"agent\":\"claude\",\"said\":\"$words\",\"fix\":\"run 'claude' once" 'and the list of accounts'
+has "\"agent\":\"claude\",\"said\":\"$words\",\"fix\":\"claude # log in once" 'and the list of accounts'
 kill -9 "$(pid_of_daemon)"
 run sluice up
 run sluice why "$task"

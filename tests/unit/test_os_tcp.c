@@ -42,7 +42,7 @@ TEST(an_address_is_numbers_and_a_port) {
         struct tcp_address address;
         if (tcp_parse(bad[i], &address, &err) != -EINVAL)
             fail_msg("'%s' is not an address and was taken for one", bad[i]);
-        assert_non_null(strstr(err.text, "is no address and port"));
+        assert_non_null(strstr(err.text, "is not an address and port"));
     }
 }
 
