@@ -61,7 +61,8 @@ struct cmd {
     }
 
 /* Begins a group in a table of options. The first entry of such a table is a heading. */
-#define CMD_HEADING(title) { .name = "", .text = (title) }
+#define CMD_HEADING(title)                                                                         \
+    { .name = "", .text = (title) }
 
 /* A table of options that one command has. */
 #define CMD_OPTIONS(...)                                                                           \

@@ -11,9 +11,9 @@
 #include <threads.h>
 
 #include "base/arena.h"
+#include "base/foreign_names.h"
 #include "base/hash.h"
 #include "base/macros.h"
-#include "base/foreign_names.h"
 #include "base/nearest.h"
 
 /* A pattern split at its upper-case part: "kinds." and ".base". */

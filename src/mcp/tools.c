@@ -180,7 +180,8 @@ static int prepare_report(const struct mcp *mcp, const struct mcp_tool *tool, js
         (void)json_object_set_new(params, "task", json_string(mcp->task));
         (void)json_object_set_new(params, "attempt", json_integer(mcp->attempt));
     } else if (!json_object_get(params, "task")) {
-        return error_set(err, -EINVAL, "this is not a run of Sluice: say which task reports, 'task'");
+        return error_set(err, -EINVAL,
+                         "this is not a run of Sluice: say which task reports, 'task'");
     }
     if (strcmp(tool->name, "report_done") == 0)
         (void)json_object_set_new(params, "done", json_true());
