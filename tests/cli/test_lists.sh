@@ -167,7 +167,7 @@ exits 2 'an input that is not UTF-8'
 rule 'nothing was added' [ "$("$SLUICE" list --all --ids | wc -l)" = "$before" ]
 run sluice run -- echo ::: a b
 exits 2 'run: exit code'
-grep -q "^sluice: 'run' follows one task; 'sluice add' takes lists of inputs (:::)" err
+grep -q "^sluice: 'run' follows one task; use 'sluice add' for lists of inputs (:::)" err
 report $? "'run' takes no lists"
 run sluice add --dry-run --project nowhere -- echo ::: a
 exits 2 'a dry run is checked by the daemon'
