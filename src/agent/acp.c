@@ -229,6 +229,6 @@ const struct agent_adapter agent_acp = {
     .stop_signal = "TERM",
     .client = "sluice-acp",
     .allow_hint = "permit it with agents.A.permissions, or run the agent in a sandbox",
-    .login = "log the agent in as its user, or set agents.{agent}.auth_method",
+    .login = "# log the agent in as its user, or set agents.{agent}.auth_method",
     .output = &output,
 };

@@ -458,7 +458,7 @@ const struct agent_adapter agent_claude = {
     .name = "claude",
     .is_builtin = true,
     .provider = "anthropic",
-    .login = "run 'claude' once and log in" LOGIN_OR_KEY("ANTHROPIC_API_KEY=..."),
+    .login = "claude # log in once" LOGIN_OR_KEY("ANTHROPIC_API_KEY=..."),
     .preflight =
         &(const struct agent_preflight){
             .login_files = LIST(".claude/.credentials.json"),

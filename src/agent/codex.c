@@ -233,7 +233,7 @@ const struct agent_adapter agent_codex = {
     .name = "codex",
     .is_builtin = true,
     .provider = "openai",
-    .login = "run 'codex login'" LOGIN_OR_KEY("CODEX_API_KEY=..."),
+    .login = "codex login # log in once" LOGIN_OR_KEY("CODEX_API_KEY=..."),
     .preflight =
         &(const struct agent_preflight){
             .login_files = LIST(".codex/auth.json"),

@@ -221,7 +221,7 @@ static const struct agent_output output = {
 const struct agent_adapter agent_copilot = {
     .name = "copilot",
     .is_builtin = true,
-    .login = "run 'copilot login'" LOGIN_OR_KEY("COPILOT_GITHUB_TOKEN=..."),
+    .login = "copilot login # log in once" LOGIN_OR_KEY("COPILOT_GITHUB_TOKEN=..."),
     .preflight =
         &(const struct agent_preflight){
             .login_files = LIST(".config/gh/hosts.yml", ".config/github-copilot/apps.json",

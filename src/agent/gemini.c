@@ -319,7 +319,7 @@ const struct agent_adapter agent_gemini = {
     .name = "gemini",
     .is_builtin = true,
     .provider = "gcp.gemini",
-    .login = "run 'gemini' once and log in" LOGIN_OR_KEY("GEMINI_API_KEY=..."),
+    .login = "gemini # log in once" LOGIN_OR_KEY("GEMINI_API_KEY=..."),
     .preflight =
         &(const struct agent_preflight){
             .login_files = LIST(".gemini/oauth_creds.json"),

@@ -163,7 +163,8 @@ static const struct agent_output output = {
 const struct agent_adapter agent_opencode = {
     .name = "opencode",
     .is_builtin = true,
-    .login = "run 'opencode auth login'" LOGIN_OR_KEY("its provider's key (ANTHROPIC_API_KEY=...)"),
+    .login = "opencode auth login # log in once" LOGIN_OR_KEY(
+        "its provider's key (ANTHROPIC_API_KEY=...)"),
     .preflight =
         &(const struct agent_preflight){
             .login_files = LIST(".local/share/opencode/auth.json"),

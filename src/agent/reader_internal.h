@@ -165,7 +165,8 @@ struct agent_handler {
 #define AGENT_WORD_NEW "%new"
 
 /* The end of `login`. Variables of the user's shell do not reach a run. */
-#define LOGIN_OR_KEY(key) ", or put " key " into a file and set agents.{agent}.env_file to its path"
+#define LOGIN_OR_KEY(key)                                                                          \
+    "; or put " key " in a file and run: sluice config set agents.{agent}.env_file=FILE"
 
 struct error_phrase;
 

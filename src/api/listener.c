@@ -152,10 +152,10 @@ static int check_folder(const char *path, struct error *err) {
     if (stat(name, &st) < 0)
         return error_set_errno(err, "look at the folder", name);
     if (!S_ISDIR(st.st_mode))
-        return error_set(err, -ENOTDIR, "'%s' is no folder", name);
+        return error_set(err, -ENOTDIR, "'%s' is not a directory", name);
     if (st.st_uid != geteuid() && st.st_uid != 0)
-        return error_set(err, -EPERM,
-                         "the folder '%s' belongs to somebody else: choose another one", name);
+        return error_set(err, -EPERM, "the folder '%s' belongs to another user: choose another one",
+                         name);
     bool group = (st.st_mode & S_IWGRP) && st.st_gid != getegid();
     if ((group || (st.st_mode & S_IWOTH)) && !(st.st_mode & S_ISVTX))
         return error_set(err, -EPERM, "others may write to the folder '%s': chmod go-w '%s'", name,
@@ -168,7 +168,7 @@ static int remove_dead_socket(const char *path, struct error *err) {
     if (lstat(path, &st) < 0)
         return errno == ENOENT ? 0 : error_set_errno(err, "look at", path);
     if (!S_ISSOCK(st.st_mode))
-        return error_set(err, -EEXIST, "'%s' is there and is no socket: move it away", path);
+        return error_set(err, -EEXIST, "'%s' exists but is not a socket: move it away", path);
     if (unlink(path) < 0)
         return error_set_errno(err, "remove the old socket", path);
     return 0;

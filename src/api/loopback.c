@@ -247,7 +247,7 @@ static int open_socket(struct loopback *lb, const char *text, struct error *err)
     int fd = -1;
     if (tcp_parse(text, &address, NULL) < 0 || !tcp_is_loopback(&address))
         return error_set(err, -EINVAL,
-                         "'%s' is no address of this machine alone (example: 127.0.0.1:4318)",
+                         "'%s' is not an address of this machine alone (example: 127.0.0.1:4318)",
                          text);
     int r = tcp_listen(&address, BACKLOG, &fd, err);
     if (r < 0)

@@ -210,7 +210,7 @@ static void on_answered(struct op_call *call, void *ctx) {
     }
     if (reply.code == 0 && !reply.bytes && !reply.value) {
         reply.code = -EIO;
-        reply.message = "the answer of the operation is no JSON";
+        reply.message = "the answer of the operation is not JSON";
     }
     mcp_answer(question, &reply, now_of(m));
     json_decref(reply.value);

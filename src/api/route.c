@@ -458,7 +458,7 @@ void exchange_set_caller(struct op_call *call, const struct exchange *exchange,
     call->caller = caller->run ? xstrdup(caller->run) : NULL;
     call->user = xstrdup(caller->name[0]              ? caller->name
                          : exchange->connection->user ? exchange->connection->user
-                                                      : "by TCP");
+                                                      : "over TCP");
     call->run = caller->token;
     call->access = caller->access;
 }

@@ -62,7 +62,7 @@ static int find_front(const char *name, const char *text, size_t size, struct ca
         return error_set(err, -EINVAL, "%.160s: %zu bytes are too many for a card; maximum is %u",
                          name, size, CARD_BYTES_MAX);
     if (memchr(text, '\0', size))
-        return error_set(err, -EINVAL, "%.160s: it is no text: it has a NUL byte in it", name);
+        return error_set(err, -EINVAL, "%.160s: it is not text: it contains a NUL byte", name);
     if (!is_fence(text, begin, at))
         return error_set(err, -EINVAL,
                          "%.160s:1: there is no front matter: a card begins with a line ---", name);
@@ -106,7 +106,7 @@ static int find_key(const char *name, const struct yaml *yaml, const char *key,
         if (strcmp(k->text, key) != 0)
             continue;
         if (*ret_key)
-            return error_set(err, -EINVAL, "%.160s:%u: '%s' is said twice, first in line %u", name,
+            return error_set(err, -EINVAL, "%.160s:%u: '%s' is given twice, first in line %u", name,
                              k->line, key, (*ret_key)->line);
         *ret_key = k;
     }
@@ -347,7 +347,7 @@ static int check_edited(const char *name, const struct strbuf *out, size_t from,
         return 0;
     return error_set(err, -EINVAL,
                      "%.160s:1: agent_status cannot be written into this front matter; write it "
-                     "there once by hand",
+                     "there once manually",
                      name);
 }
 

@@ -34,7 +34,7 @@ enum {
 #define CMD_ANY_ARGS 0xffffu
 
 struct cmd_option {
-    const char *name;     /* without the dashes: "set"; NULL ends a list */
+    const char *name;     /* without the dashes: "set"; "": a heading; NULL ends a list */
     char letter;          /* 's' for -s; 0: none */
     const char *argument; /* "KEY=VALUE"; NULL: a switch */
     const char *text;     /* lower case, no full stop */
@@ -59,6 +59,10 @@ struct cmd {
     (const struct cmd *const[]) {                                                                  \
         __VA_ARGS__, NULL                                                                          \
     }
+
+/* Begins a group in a table of options. The first entry of such a table is a heading. */
+#define CMD_HEADING(title)                                                                         \
+    { .name = "", .text = (title) }
 
 /* A table of options that one command has. */
 #define CMD_OPTIONS(...)                                                                           \
@@ -98,7 +102,7 @@ int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int
 int cmd_seconds(const struct cmd_call *call, const char *option, int64_t max, int64_t *seconds);
 
 /* The position of an option's value in the NULL-terminated list `words`; 0 if it is not given. -1
- * after a usage error: "there is no OPTION 'x'; there are a, b and c". */
+ * after a usage error: "unknown OPTION 'x'; expected a, b or c". */
 int cmd_choice(const struct cmd_call *call, const char *option, const char *const *words);
 
 /* Declares the buffer `out` with the arguments after `format`, printed. */
@@ -146,6 +150,8 @@ extern const struct cmd_group cmd_groups[]; /* the last one has no title */
 /* The option after `last`, or the first one: those of the command, then --json and --help. NULL: no
  * more. */
 const struct cmd_option *cmd_option_next(const struct cmd *cmd, const struct cmd_option *last);
+/* The heading of the group of options that begins with this one; NULL: it begins none. */
+const char *cmd_option_heading(const struct cmd *cmd, const struct cmd_option *option);
 #define EACH_OPTION(option, of)                                                                    \
     for (const struct cmd_option *option = NULL; (option = cmd_option_next(of, option));)
 

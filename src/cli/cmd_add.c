@@ -319,16 +319,19 @@ static int cmd_add_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option add_options[] = {
+#define SECTION(title)                               CMD_HEADING(title),
+#define OPTION(member, name, letter, argument, text) { name, letter, argument, text, #member },
+#include "taskfile/task_members.inc"
+    CMD_HEADING("Several tasks at once"),
     { "file", 'f', "FILE", "add the tasks of a YAML or JSON file; - is stdin" },
     { "formula", 'F', "NAME", "add the steps of this formula" },
     FORMULA_VAR_OPTION,
-#define OPTION(member, name, letter, argument, text) { name, letter, argument, text, #member },
-#include "taskfile/task_members.inc"
+    { "arg-file", 0, "FILE", "a list of inputs, one per line; - is stdin; repeatable" },
+    { "null", '0', NULL, "inputs in files are separated by NUL, not by line ends" },
+    CMD_HEADING("How it is added"),
     { "group", 'g', "NAME", "add it to this group" },
     { "draft", 'D', NULL, "add it as a draft: it waits for 'sluice sling'" },
     { "force", 0, NULL, "override the guards" },
-    { "arg-file", 0, "FILE", "a list of inputs, one per line; - is stdin; repeatable" },
-    { "null", '0', NULL, "inputs in files are separated by NUL, not by line ends" },
     { "dry-run", 'n', NULL, "print what would be added, and add nothing" },
     { NULL },
 };

@@ -46,7 +46,7 @@ static void doctor_finish(struct doctor *d) {
     home_finish(&d->home);
 }
 
-/* `fix`: what to do; NULL: nothing. */
+/* `fix`: NULL, or a line for a shell: a command, or a comment where no command helps. */
 static void add_level(struct doctor *d, const char *name, const char *level, const char *text,
                       const char *fix) {
     json_array_append_new(d->checks,
@@ -62,18 +62,22 @@ static void add_check(struct doctor *d, const char *name, bool ok, const char *t
 
 static void check_home(struct doctor *d) {
     struct stat st;
-    const char *fix = NULL;
+    _cleanup_(freep) char *fix = NULL;
     if (stat(d->home.data, &st) < 0) {
         bool ok = errno == ENOENT; /* the daemon creates it */
         _cleanup_(freep) char *text =
-            xasprintf("%s: %s", d->home.data, ok ? "not there yet" : strerror(errno));
-        add_check(d, "home", ok, text, ok ? NULL : "make the folders above it ours");
+            xasprintf("%s: %s", d->home.data, ok ? "does not exist yet" : strerror(errno));
+        add_check(d, "home", ok, text,
+                  ok ? NULL : "# make the folders above it accessible to this user");
         return;
     }
     if (!S_ISDIR(st.st_mode) || access(d->home.data, R_OK | W_OK | X_OK) < 0)
-        fix = "make it a folder that you may write";
-    else if (st.st_uid != geteuid() || (st.st_mode & 077))
-        fix = "others may read prompts and logs there: make it yours, chmod 700";
+        fix = xasprintf("# '%s' must be a directory that you can write", d->home.data);
+    else if (st.st_uid != geteuid())
+        fix = xasprintf("sudo chown -R \"$USER\" '%s' # other users can read prompts and logs",
+                        d->home.data);
+    else if (st.st_mode & 077)
+        fix = xasprintf("chmod 700 '%s' # other users can read prompts and logs", d->home.data);
     add_check(d, "home", !fix, d->home.data, fix);
 }
 
@@ -95,7 +99,7 @@ static void check_secrets(struct doctor *d, const struct config *config) {
         xasprintf("%s has mode %03o, and '%s' may hold a secret", d->home.config_file,
                   (unsigned)(st.st_mode & 0777), key);
     _cleanup_(freep) char *fix =
-        xasprintf("others can read it: chmod 600 '%s'", d->home.config_file);
+        xasprintf("chmod 600 '%s' # other users can read it", d->home.config_file);
     add_level(d, "secrets", is_reachable(d->home.config_file) ? BAD : WARNING, text, fix);
 }
 
@@ -104,12 +108,14 @@ static bool check_config(struct doctor *d, struct config *config) {
     struct error err = { 0 };
     int r = config_read_file(config, d->home.config_file, &err);
     if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
-        add_check(d, "configuration", false, err.text,
-                  "correct the file; 'sluice config keys' lists what it may have");
+        _cleanup_(freep) char *fix = xasprintf(
+            "${EDITOR:-vi} '%s' # 'sluice config keys' lists the settings", d->home.config_file);
+        add_check(d, "configuration", false, err.text, fix);
         return false;
     }
-    _cleanup_(freep) char *text = xasprintf("%s%s, preset %s", d->home.config_file,
-                                            r < 0 ? " (not there)" : "", config_preset(config));
+    _cleanup_(freep) char *text =
+        xasprintf("%s%s, preset %s", d->home.config_file, r < 0 ? " (does not exist)" : "",
+                  config_preset(config));
     add_check(d, "configuration", true, text, NULL);
     check_secrets(d, config);
     return true;
@@ -119,7 +125,8 @@ static void check_program(struct doctor *d, const char *name, const char *progra
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct error err = { 0 };
     if (daemon_find_program(program, &path, &err) < 0)
-        add_check(d, name, false, err.text, "install it beside 'sluice'");
+        add_check(d, name, false, err.text,
+                  "# install the package of Sluice again: this program is missing");
     else
         add_check(d, name, true, strbuf_text(&path), NULL);
 }
@@ -139,7 +146,7 @@ static void take_answer(struct doctor *d, const json_t *answer) {
 
 static void check_version(struct doctor *d, struct request *req) {
     if (request_try_get(req, "/healthz") != 0) {
-        add_check(d, "daemon", false, req->err.text, "see its log, then 'sluice down; sluice up'");
+        add_check(d, "daemon", false, req->err.text, "sluice down; sluice up");
         return;
     }
     const char *version = get_text(req->answer, "version", "?");
@@ -150,7 +157,7 @@ static void check_version(struct doctor *d, struct request *req) {
         strbuf_puts(&text, ", a standby");
     bool same = strcmp(version, SLUICE_VERSION) == 0;
     add_level(d, "daemon", same ? OK : WARNING, strbuf_text(&text),
-              same ? NULL : "this program is " SLUICE_VERSION ": 'sluice down; sluice up'");
+              same ? NULL : "sluice down; sluice up # restarts it with version " SLUICE_VERSION);
 }
 
 /* Without a daemon: sluiced checks, and changes nothing. */
@@ -168,7 +175,7 @@ static void check_without(struct doctor *d) {
     if (answer)
         take_answer(d, answer);
     else
-        add_check(d, "store", false, strbuf_text(&text), "see what 'sluiced --check' says");
+        add_check(d, "store", false, strbuf_text(&text), "sluiced --check");
 }
 
 /* Another daemon answered, because this home's is a standby or absent. */
@@ -204,8 +211,8 @@ static void check_daemon(struct doctor *d) {
     check_version(d, &req);
     if (request_try_get(&req, "/v1/doctor") == 0) {
         if (is_elsewhere(d, req.client)) { /* the rest describes that daemon */
-            _cleanup_(freep) char *text = xasprintf("%s; what follows is what that one sees",
-                                                    client_address_text(req.client));
+            _cleanup_(freep) char *text =
+                xasprintf("%s; the following checks are its own", client_address_text(req.client));
             add_check(d, "active daemon", true, text, NULL);
         }
         take_answer(d, req.answer);
@@ -239,9 +246,10 @@ static void print_item(const char *mark, const char *name, const char *text, con
     strbuf_putc(out, '\n');
     if (!fix)
         return;
-    strbuf_printf(out, "%*s-> ", TEXT_AT, "");
-    print_wrapped(out, fix, TEXT_AT + 3, LINES_MAX);
-    strbuf_putc(out, '\n');
+    /* Not wrapped, so that it can be pasted. */
+    _cleanup_(strbuf_finish) struct strbuf command = STRBUF_INIT;
+    sanitize_line(fix, &command);
+    strbuf_printf(out, "%*s-> %s\n", TEXT_AT, "", strbuf_text(&command));
 }
 
 /* Old daemons have no levels. */
@@ -253,7 +261,7 @@ static size_t print_features(const struct doctor *d, struct strbuf *out) {
     size_t missing = 0;
     strbuf_puts(out, "\nkernel\n");
     if (json_array_size(d->features) == 0)
-        strbuf_puts(out, "  nobody could look at it: see above\n");
+        strbuf_puts(out, "  unknown: see above\n");
     EACH_ITEM(item, d->features) {
         bool there = get_true(item, "there");
         missing += !there;
@@ -287,10 +295,10 @@ static void print_all(const struct doctor *d, struct strbuf *out) {
     }
     size_t missing = print_features(d, out), bad = count(d, BAD), warnings = count(d, WARNING);
     if (bad > 0) {
-        strbuf_printf(out, "\n%zu of these must be put right\n", bad);
+        strbuf_printf(out, "\n%zu problem%s must be fixed\n", bad, bad == 1 ? "" : "s");
         return;
     }
-    strbuf_puts(out, "\nall well");
+    strbuf_puts(out, "\nno problems");
     if (warnings > 0)
         strbuf_printf(out, "; %zu warning%s", warnings, warnings == 1 ? "" : "s");
     if (missing > 0)
@@ -305,7 +313,7 @@ static int cmd_doctor_run(const struct cmd_call *call) {
                                                  .agents = json_array() };
     struct error err = { 0 };
     if (home_find(&d.home, &err) < 0) {
-        add_check(&d, "home", false, err.text, "set SLUICE_HOME to a folder of yours");
+        add_check(&d, "home", false, err.text, "export SLUICE_HOME=\"$HOME/.sluice\"");
     } else {
         _cleanup_(config_freep) struct config *config = config_new();
         check_home(&d);

@@ -11,6 +11,10 @@
 
 static void print_options(const struct cmd *cmd, struct strbuf *out) {
     EACH_OPTION(option, cmd) {
+        const char *heading = cmd_option_heading(cmd, option);
+        if (heading)
+            strbuf_printf(out, "%s  %s:\n", option == cmd_option_next(cmd, NULL) ? "" : "\n",
+                          heading);
         char left[64];
         char letter[5] = "    ";
         if (option->letter)
@@ -34,16 +38,16 @@ static void print_commands(const struct cmd *const *table, struct strbuf *out) {
 }
 
 const struct cmd_group cmd_groups[] = {
-    { "start work", "add run", "again edit import schedule sling formula best pick tick" },
+    { "start", "add run", "again edit import schedule sling formula best pick tick" },
     { "look", "status list why logs dash", "show top diff graph digest events group wait" },
     { "control", "cancel retry",
       "pause resume hold release promote demote depend clear close delete budget" },
-    { "work of agents", "merge", "questions answer approve reject take agent limiter mcp" },
+    { "agents", "merge", "questions answer approve reject take agent limiter mcp" },
     { "inside a run", "", "ask report bus" },
-    { "before the night", "", "plan sim snapshot" },
-    { "set up", "init doctor",
+    { "plan ahead", "", "plan sim snapshot" },
+    { "set-up", "init doctor",
       "up down service config project notify token host store backup restore completion help "
-      "version debug" },
+      "version debug report-bug" },
     { NULL },
 };
 
@@ -101,9 +105,9 @@ void cmd_print_help(const struct cmd *cmd, struct strbuf *out) {
     }
     strbuf_printf(out, "usage: sluice %s\n\n%s\n", cmd_part(cmd, CMD_PART_USAGE),
                   cmd_part(cmd, CMD_PART_SUMMARY));
+    print_part("examples", cmd_part(cmd, CMD_PART_EXAMPLES), out);
     if (*cmd_part(cmd, CMD_PART_TEXT))
         strbuf_printf(out, "\n%s", cmd_part(cmd, CMD_PART_TEXT));
-    print_part("examples", cmd_part(cmd, CMD_PART_EXAMPLES), out);
     if (cmd->subs) {
         strbuf_puts(out, "\ncommands:\n");
         print_commands(cmd->subs, out);
@@ -123,6 +127,10 @@ static void print_tables(const struct cmd *const *table, struct strbuf *out) {
         if (o)
             strbuf_puts(out, "| option | meaning |\n|---|---|\n");
         for (; o && o->name; o++) {
+            if (!*o->name) {
+                strbuf_printf(out, "| **%s** | |\n", o->text);
+                continue;
+            }
             strbuf_puts(out, "| ");
             if (o->letter)
                 strbuf_printf(out, "`-%c`, ", o->letter);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/foreign_names.h"
 #include "base/macros.h"
 #include "base/nearest.h"
 #include "base/number.h"
@@ -32,6 +33,9 @@ const struct cmd *cmd_find(const struct cmd *const *table, const char *name) {
 }
 
 const char *cmd_nearest(const struct cmd *const *table, const char *name) {
+    const char *foreign = table == cmd_table ? foreign_name(FOREIGN_COMMAND, name) : NULL;
+    if (foreign)
+        return foreign;
     struct nearest nearest = nearest_to(name);
     for (; *table; table++)
         nearest_offer(&nearest, cmd_name(*table));
@@ -222,11 +226,29 @@ static const struct cmd_option common_options[] = {
     { NULL },
 };
 
+static bool is_heading(const struct cmd_option *option) {
+    return option->name && !*option->name;
+}
+
 const struct cmd_option *cmd_option_next(const struct cmd *cmd, const struct cmd_option *last) {
     const struct cmd_option *next = last ? last + 1 : cmd->options;
+    while (next && is_heading(next))
+        next++;
     if (next && next->name)
         return next;
     return last == &common_options[1] ? NULL : common_options;
+}
+
+const char *cmd_option_heading(const struct cmd *cmd, const struct cmd_option *option) {
+    if (!cmd->options || !is_heading(&cmd->options[0]))
+        return NULL;
+    if (option == &common_options[0])
+        return "General";
+    return option != &common_options[1] && is_heading(&option[-1]) ? option[-1].text : NULL;
+}
+
+static bool takes_tasks(const struct cmd *cmd) {
+    return strcmp(cmd->words, "add") == 0 || strcmp(cmd->words, "run") == 0;
 }
 
 struct parser {
@@ -238,6 +260,10 @@ struct parser {
 
 static int unknown_option(struct parser *p, const char *word, size_t length) {
     _cleanup_(freep) char *name = xstrndup(word, length);
+    const char *foreign = takes_tasks(p->call->cmd) ? foreign_name(FOREIGN_OPTION, name) : NULL;
+    if (foreign)
+        return error_set(p->err, -EINVAL, "unknown option '--%s'; did you mean '%s'?", name,
+                         foreign);
     struct nearest nearest = nearest_to(name);
     EACH_OPTION(option, p->call->cmd) {
         nearest_offer(&nearest, option->name);
@@ -391,10 +417,14 @@ int cmd_choice(const struct cmd_call *call, const char *option, const char *cons
     for (int i = 0; words[i]; i++) {
         if (!given || strcmp(given, words[i]) == 0)
             return i;
-        strbuf_printf(&known, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " and ", words[i]);
+        strbuf_printf(&known, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
     }
-    (void)cmd_usage_error(call->cmd, "unknown %s '%s'; expected one of %s", option, given,
-                          strbuf_text(&known));
+    struct nearest nearest = nearest_to(given);
+    for (int i = 0; words[i]; i++)
+        nearest_offer(&nearest, words[i]);
+    (void)cmd_usage_error(call->cmd, "unknown %s '%s'; expected %s%s%s%s", option, given,
+                          strbuf_text(&known), nearest.best ? "; did you mean '" : "",
+                          nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
     return -1;
 }
 

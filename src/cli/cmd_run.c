@@ -272,8 +272,10 @@ static int cmd_run_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option run_options[] = {
+#define SECTION(title)                               CMD_HEADING(title),
 #define OPTION(member, name, letter, argument, text) { name, letter, argument, text, #member },
 #include "taskfile/task_members.inc"
+    CMD_HEADING("How it is followed"),
     { "group", 'g', "NAME", "add it to this group" },
     { "keep-waiting", 0, NULL,
       "keep waiting when the task needs a person: its agent must log in, or was denied" },

@@ -76,13 +76,13 @@ int import_sqlite_read(const char *path, json_t **ret_tables, struct error *err)
 
 #define IMPORT_OPTIONS                                                                             \
     { "project", 'p', "NAME", "the project they belong to" },                                      \
-        { "agent", 'a', "NAME", "the agent that is told them" },                                   \
-        { "kind", 'k', "KIND", "the kind of those that name none" },                               \
-        { "group", 'g', "NAME", "follow them together" },                                          \
+        { "agent", 'a', "NAME", "the agent that gets them" },                                      \
+        { "kind", 'k', "KIND", "the kind of tasks that name none" },                               \
+        { "group", 'g', "NAME", "add them to this group" },                                        \
         { "draft", 'D', NULL, "add them as drafts: they wait for 'sluice sling'" },                \
-        { "keep-going", 0, NULL, "leave out what is wrong, and add the others" },                  \
-        { "dry-run", 'n', NULL, "only say what would be added or deferred" }, {                    \
-        "force", 'f', NULL, "although a guard says no"                                             \
+        { "keep-going", 0, NULL, "skip invalid entries, and add the others" },                     \
+        { "dry-run", 'n', NULL, "only report what would be added or deferred" }, {                 \
+        "force", 'f', NULL, "override the guards"                                                  \
     }
 
 #define STATE_FILE_MAX (64u << 20)
@@ -102,11 +102,11 @@ struct state {
 /* Common options; loopr has one more. */
 extern const struct cmd_option state_options[];
 #define STATE_OPTIONS                                                                              \
-    { "agent", 'a', "NAME", "the agent of those that name none" },                                 \
-        { "project", 'p', "NAME", "the project of those that name none" },                         \
-        { "group", 'g', "NAME", "follow them together" },                                          \
+    { "agent", 'a', "NAME", "the agent of tasks that name none" },                                 \
+        { "project", 'p', "NAME", "the project of tasks that name none" },                         \
+        { "group", 'g', "NAME", "add them to this group" },                                        \
         { "settings", 0, NULL, "also apply the settings that the report lists" }, {                \
-        "dry-run", 'n', NULL, "only say what would be done"                                        \
+        "dry-run", 'n', NULL, "only report what would be done"                                     \
     }
 
 /* Opens call->args[0], a folder, or with `file` also a file. CMD_OK, or the exit code. */

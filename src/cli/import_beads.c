@@ -184,13 +184,13 @@ static const char *why_skipped(const struct beads *b, const json_t *bead, const 
     const char *status = get_text(bead, "status", "open");
     const json_t *project = project_of(b->projects, get_text(bead, "id", ""));
     if (!word_in(type, "task bug feature chore"))
-        return "nobody works on its type: only task, bug, feature and chore";
+        return "its type is not work: only task, bug, feature and chore";
     if (word_in(status, "closed tombstone"))
         return "it is closed";
     if (get_true(project, "coordination"))
         return "its project only coordinates (projects.P.coordination)";
     if (word_in(status, "in_progress hooked") && !cmd_has(b->import->call, "force"))
-        return "somebody works on it already; --force imports it all the same";
+        return "it is already being worked on; use --force to import it anyway";
     return NULL;
 }
 
@@ -299,7 +299,7 @@ static int beads_run(const struct cmd_call *call) {
                        .req = &req };
     struct error err = { 0 };
     if (!cmd_has(call, "agent"))
-        return cmd_usage_error(call->cmd, "who shall be told the beads? give --agent");
+        return cmd_usage_error(call->cmd, "--agent is required");
     if (read_issues(call->arg_count > 0 ? call->args[0] : NULL, &root, &b.issues, &err) < 0)
         return cmd_error(&err);
     import_init(&im, call);

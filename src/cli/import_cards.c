@@ -82,7 +82,7 @@ static int find_cards(struct cards *c, const char *folder, struct error *err) {
     c->root = board;
     return take_phases(c) > 0
                ? 0
-               : error_set(err, -EINVAL, "there is no folder phase-* in '%s'", folder);
+               : error_set(err, -EINVAL, "there is no directory phase-* in '%s'", folder);
 }
 
 static int make_task(const struct cards *c, const char *path, const struct card *card,
@@ -97,7 +97,7 @@ static int make_task(const struct cards *c, const char *path, const struct card 
     if (!*prompt || !body || !file || !serial)
         return error_set(err, -EINVAL, "%.160s: %s", path,
                          *prompt ? "it is not UTF-8, which tasks must be"
-                                 : "there is nothing behind the front matter");
+                                 : "there is no text after the front matter");
     json_t *meta = json_pack("{s:O}", "card", file);
     if (cmd_has(c->import->call, "mirror"))
         json_object_set_new(meta, "mirror", json_true());
@@ -145,7 +145,7 @@ static int cards_run(const struct cmd_call *call) {
     _cleanup_(cards_finish) struct cards c = { .import = &im };
     struct error err = { 0 };
     if (!cmd_has(call, "agent"))
-        return cmd_usage_error(call->cmd, "who shall be told the cards? give --agent");
+        return cmd_usage_error(call->cmd, "--agent is required");
     if (find_cards(&c, call->args[0], &err) < 0)
         return cmd_error(&err);
     import_init(&im, call);

@@ -251,7 +251,7 @@ int mcp_install_run(const struct cmd_call *call) {
     r = mcp->member ? change_json(mcp, strbuf_text(&program), &before, &change, &err)
                     : change_toml(strbuf_text(&program), &before, &change, &err);
     if (r < 0) {
-        cmd_warn("%s: nothing was changed; add this by hand:\n%s", err.text,
+        cmd_warn("%s: nothing was changed; add this manually:\n%s", err.text,
                  strbuf_text(&change.added));
         return CMD_FAILED;
     }

@@ -221,10 +221,10 @@ bool preflight_problem(const struct preflight *p, struct strbuf *problem, struct
     bool is_relative = p->program && *p->program != '/' && strchr(p->program, '/');
     if (p->client_missing) {
         strbuf_printf(problem, "'%s', which is part of Sluice, was not found", p->client_missing);
-        strbuf_puts(fix, "install it beside 'sluice'");
+        strbuf_puts(fix, "# install the package of Sluice again: this program is missing");
     } else if (p->program && !p->path && (row || !is_relative)) {
         strbuf_printf(problem, "its program '%s' was not found", p->program);
-        strbuf_printf(fix, "install it, or set agents.%s.command", p->agent);
+        strbuf_printf(fix, "sluice config set agents.%s.command=PROGRAM # or install it", p->agent);
     } else if (row && p->login == PREFLIGHT_LOGIN_NO) {
         strbuf_printf(problem, "it seems not to be logged in%s%s", *p->login_by ? ": " : "",
                       p->login_by);

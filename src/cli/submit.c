@@ -122,7 +122,7 @@ int submit_open(struct submit *s) {
     int code = request_open(&s->req, is_dry(s) ? REQUEST_TRY : REQUEST_START);
     s->unchecked = is_dry(s) && code == CMD_NO_DAEMON;
     if (s->unchecked)
-        cmd_warn("no daemon runs: the tasks were not checked");
+        cmd_warn("no daemon is running: the tasks were not checked");
     return s->unchecked ? CMD_OK : code;
 }
 

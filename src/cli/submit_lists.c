@@ -126,7 +126,7 @@ static int read_prompt(struct lists *l, const char *path, struct error *err) {
     if (r < 0)
         return r;
     if (strlen(strbuf_text(&l->prompt)) != l->prompt.length)
-        return error_set(err, -EINVAL, "'%.200s' is no text: it has a NUL byte in it", path);
+        return error_set(err, -EINVAL, "'%.200s' is not text: it contains a NUL byte", path);
     l->prompt_path = xstrdup(path);
     return 0;
 }

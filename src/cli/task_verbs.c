@@ -498,7 +498,7 @@ static int check_sling(const struct cmd_call *call) {
     static const char *const alone[] = { "on", "owned", "no-group", "dry-run" };
     for (size_t i = 0; code == CMD_OK && all && i < ARRAY_SIZE(alone); i++)
         if (cmd_has(call, alone[i]))
-            return cmd_usage_error(call->cmd, "option '--%s' does not go with --all", alone[i]);
+            return cmd_usage_error(call->cmd, "option '--%s' cannot be used with --all", alone[i]);
     if (code == CMD_OK && cmd_has(call, "account") && cmd_has(call, "limiter"))
         return cmd_usage_error(call->cmd, "'--account' and '--limiter' are the same");
     return code;
@@ -669,16 +669,15 @@ static int cmd_sling_run(const struct cmd_call *call) {
 static const struct cmd_option sling_options[] = {
     { "on", 0, "FORMULA", "let the steps of this formula do the work of each task" },
     FORMULA_VAR_OPTION,
-    { "force", 'f', NULL, "although a guard says no: another project, another group, at work",
-      "force" },
+    { "force", 'f', NULL, "override the guards: another project, another group, at work", "force" },
     { "dry-run", 'n', NULL, "only say what would be slung", "dry_run" },
     { "group", 'g', "GROUP", "the group that follows them; with --all: only drafts of it" },
-    { "owned", 'o', NULL, "the group that is made is closed by hand only", "owned" },
+    { "owned", 'o', NULL, "the group that is made is closed only manually", "owned" },
     { "no-group", 0, NULL, "make no group for them", "no_group" },
     { "agent", 0, "NAME", "who runs them, instead of the agent they name", "agent" },
     { "account", 0, "NAME", "the provider account they use; the same as --limiter", "limiter" },
     { "limiter", 0, "NAME", "the provider account they use", "limiter" },
-    { "merge", 'm', "none|local|direct|mr", "what is done with their good work", "merge" },
+    { "merge", 'm', "none|local|direct|mr", "what happens to their successful work", "merge" },
     { "base-branch", 'b', "BRANCH", "the branch they start from", "base_branch" },
     { "no-merge", 0, NULL, "leave their work on its branch; the same as --merge none", "no_merge" },
     { "args", 0, "TEXT", "put this behind the prompt of each", "args" },

@@ -15,7 +15,7 @@
 /* clang-format off */
 enum { VERB_PAUSE, VERB_RESUME }; /* the first verbs; they have no key */
 const struct top_verb top_verbs[] = {
-    { .path = "/v1/pause", .did = "paused; what runs goes on", .confirm = "pause %s? what runs goes on" },
+    { .path = "/v1/pause", .did = "paused; running tasks continue", .confirm = "pause %s? running tasks continue" },
     { .path = "/v1/resume", .did = "resumed", .confirm = "resume %s?" },
     { 'a', "approve", "approve", "/v1/tasks/approve", .did = "approved", .confirm = "approve %s?", .is_slow = true },
     { 'a', "close", "close", "/v1/tasks/close", .did = "closed", .confirm = "close %s?", .is_slow = true },

@@ -74,10 +74,10 @@ static void draw_first(const struct top *top, struct top_cells *cells) {
             (void)put_piece(&p, TOP_ALERT, "PAUSED");
     }
     if (get_true(json_object_get(status, "store"), "full"))
-        (void)put_piece(&p, TOP_ALERT, "DISK FULL: nothing new is taken");
+        (void)put_piece(&p, TOP_ALERT, "DISK FULL: new tasks are refused");
     int64_t stuck = get_int(status, "blocked_dependencies", 0); /* they wait for a failed task */
     if (stuck > 0)
-        (void)put_piece(&p, TOP_WARNING, "%" PRId64 " wait%s for what failed", stuck,
+        (void)put_piece(&p, TOP_WARNING, "%" PRId64 " wait%s for failed tasks", stuck,
                         stuck == 1 ? "s" : "");
     draw_money(&p, status);
     double load = get_real(host, "load", -1);

@@ -14,6 +14,7 @@
 
 #include "agent/agent.h"
 #include "base/alloc.h"
+#include "base/nearest.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "config/config_internal.h"
@@ -375,7 +376,7 @@ static int64_t parse_standard(struct config *config, const struct setting *setti
     if (setting->inherits || (setting_is_symbol(setting) && *setting->standard == '\0'))
         return 0;
     if (!parse_value(config, setting, setting->standard, &value))
-        assert(!"a default is no value of its own setting");
+        assert(!"a default is not a value of its own setting");
     return value;
 }
 
@@ -450,8 +451,13 @@ static int refuse_value(const struct assignment *a, const struct setting *settin
     if (!a->value)
         return error_set(err, -EINVAL, "key '%s': expected %s, got nothing", key.text,
                          strbuf_text(&expected));
-    return error_set(err, -EINVAL, "key '%s': expected %s, got '%s'", key.text,
-                     strbuf_text(&expected), utf8_quote(a->value).text);
+    struct nearest nearest = nearest_to(a->value);
+    for (const char *const *c = setting->choices; c && *c; c++)
+        nearest_offer(&nearest, *c);
+    return error_set(err, -EINVAL, "key '%s': expected %s, got '%s'%s%s%s", key.text,
+                     strbuf_text(&expected), utf8_quote(a->value).text,
+                     nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+                     nearest.best ? "'?" : "");
 }
 
 /* The item that a key names, added if it is new. */

@@ -627,7 +627,7 @@ static int change_once(const char *name, const struct strbuf *text,
     return done ? 1
                 : error_set(err, -EINVAL,
                             "%.160s:%u: '%s' is written in a way that cannot be changed here; edit "
-                            "the file by hand",
+                            "the file manually",
                             name, where ? where->line : 1, utf8_quote(target.key).text);
 }
 
@@ -714,10 +714,10 @@ static int check_result(const char *name, const struct config_file *old, const s
         return r;
     if (kept_everything(old, &new, changes, count) && made_changes(&new, config, changes, count))
         return 0;
-    return error_set(err, -EINVAL,
-                     "%.160s: '%s' cannot be changed without touching something else; edit the "
-                     "file by hand",
-                     name, utf8_quote(changes[0].key).text);
+    return error_set(
+        err, -EINVAL,
+        "%.160s: '%s' cannot be changed without touching something else; edit the file manually",
+        name, utf8_quote(changes[0].key).text);
 }
 
 /* --- entry points ----------------------------------------------------------------------------- */

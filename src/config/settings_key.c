@@ -11,6 +11,7 @@
 #include <threads.h>
 
 #include "base/arena.h"
+#include "base/foreign_names.h"
 #include "base/hash.h"
 #include "base/macros.h"
 #include "base/nearest.h"
@@ -159,8 +160,9 @@ bool settings_suggest(const char *key, struct strbuf *out) {
     _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
     struct nearest nearest = nearest_to(key);
     const struct setting *row = row_ending_in(key);
-    if (row)
-        nearest.best = row->key;
+    nearest.best = row ? row->key : foreign_name(FOREIGN_SETTING, key);
+    if (nearest.best)
+        nearest.distance = 0;
     bool too_deep = settings_match(key, NULL).match == MATCH_SETTING;
     for (size_t i = 0; !row && i < settings_count; i++)
         offer_row(&nearest, &settings[i], too_deep, &arena);

@@ -163,7 +163,8 @@ static int check_agent(struct core *c, const struct agent_spec *spec, uint32_t l
                          FAILOVER_MAX);
     for (unsigned i = 0; i < spec->failover_count; i++)
         if (!spec->failover[i] || spec->failover[i] == spec->id)
-            return error_set(err, -EINVAL, "agent '%s' cannot fail over to itself or to nobody",
+            return error_set(err, -EINVAL,
+                             "agent '%s' cannot fail over to itself, and needs another agent",
                              name);
     if (spec->escalate_count > ESCALATE_MAX)
         return error_set(err, -E2BIG, "agent '%s' has more than %d steps to escalate", name,
@@ -424,7 +425,7 @@ static int check_depends_on(task_id id, const task_id *on, size_t count, struct 
         if (on[i] == id)
             return error_set(err, -ELOOP, "task %" PRIu64 " depends on itself", id);
         if (on[i] == 0)
-            return error_set(err, -EINVAL, "task %" PRIu64 ": 0 is no task", id);
+            return error_set(err, -EINVAL, "task %" PRIu64 ": 0 is not a task", id);
     }
     return 0;
 }
@@ -441,7 +442,7 @@ static int check_spec(struct core *c, const struct task_spec *spec, uint32_t kno
     if (spec->id == 0 || spec->iteration == 0)
         return error_set(err, -EINVAL, "task numbers and iterations begin at 1");
     if (known && task_at(c, known)->state != TASK_ABSENT)
-        return error_set(err, -EEXIST, "task %" PRIu64 " is there already", spec->id);
+        return error_set(err, -EEXIST, "task %" PRIu64 " already exists", spec->id);
     if ((unsigned)spec->state >= TASK_STATE_MAX || spec->state == TASK_ABSENT
         || (unsigned)spec->phase >= PHASE_MAX || (unsigned)spec->until >= UNTIL_MAX
         || (unsigned)spec->parent_gate >= PARENT_GATE_MAX || (unsigned)spec->hold >= HOLD_MAX

@@ -336,12 +336,12 @@ static void put_host(const struct verdict *v, struct strbuf *out) {
     if (first == HOST_DISK)
         strbuf_printf(out,
                       "%" PRId64 " MB of disk are free, a start needs %" PRId64
-                      " MB; make room, or lower host.disk_free_gb",
+                      " MB; free disk space, or lower host.disk_free_gb",
                       v->used, v->cap);
     else if (first == HOST_MEMORY)
         strbuf_printf(out,
                       "%" PRId64 " MB of memory are free, a start needs %" PRId64
-                      " MB; end something, or lower host.memory_free_mb",
+                      " MB; free memory, or lower host.memory_free_mb",
                       v->used, v->cap);
     else
         strbuf_printf(out,

@@ -198,7 +198,7 @@ static int take_line(const char *path, unsigned number, char *line, struct http_
         return 0;
     if (!is_header(line)) /* not logged: it may be a secret */
         return error_set(err, -EINVAL,
-                         "otel.headers_file: line %u of '%s' is no header of yours (example: "
+                         "otel.headers_file: line %u of '%s' is not a valid header (example: "
                          "Authorization: Bearer …)",
                          number, path);
     if (m->header_count == HTTP_SENDER_HEADERS_MAX)

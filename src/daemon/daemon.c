@@ -220,7 +220,7 @@ static void begin_stop(void *ctx) {
     if (d->stopping)
         return;
     d->stopping = true;
-    log_info("stopping; what runs goes on");
+    log_info("stopping; running tasks continue");
     server_stop_accepting(d->server);
     if (d->engine) {
         engine_backup_cancel(d->engine);
@@ -258,11 +258,11 @@ static void reload_done(struct engine *engine, struct engine_request *request,
     struct reload *reload = (struct reload *)request;
     (void)engine;
     if (reload->err.code < 0)
-        log_warning("the configuration stays as it was: %s", reload->err.text);
+        log_warning("the configuration was not changed: %s", reload->err.text);
     else if (outcome != STORE_OK)
-        log_warning("configuration read again; that could not be stored: %s", err->text);
+        log_warning("configuration reloaded, but the change could not be stored: %s", err->text);
     else
-        log_info("configuration read again");
+        log_info("configuration reloaded");
     tcp_listener_reload(reload->daemon->tcp);
     free(reload);
 }
@@ -271,7 +271,7 @@ static void reload_standby(struct daemon *d) {
     struct error err = { 0 };
     struct config *config = NULL;
     if (read_config(d->home, &config, &err) < 0) {
-        log_warning("the configuration stays as it was: %s", err.text);
+        log_warning("the configuration was not changed: %s", err.text);
         return;
     }
     standby_set_config(d->standby, config);
@@ -514,7 +514,7 @@ static int begin_standby(struct daemon *d, struct error *err) {
     if (tcp_listen_configured(d->server, d->config, &problem) < 0)
         log_warning("http.listen: %s", problem.text);
     else if (server_url(d->server))
-        log_info("standby: by TCP it says so at %s", server_url(d->server));
+        log_info("standby: TCP listener at %s", server_url(d->server));
     log_info("standby (pid %d, version %s, home %s)", (int)getpid(), SLUICE_VERSION, d->home->data);
     report_start(d, "ready");
     loop_set_round(d->loop, check_standby_stopped, d);
@@ -584,7 +584,8 @@ static int start(struct daemon *d, struct error *err) {
     struct stat st;
     if (web_dir && !(stat(web_dir, &st) == 0 && S_ISDIR(st.st_mode)))
         return error_set(err, -ENOENT,
-                         "'%s' is no folder: --web-dir wants that of the built dashboard", web_dir);
+                         "'%s' is not a directory: --web-dir wants that of the built dashboard",
+                         web_dir);
     int r = loop_new(&d->loop, err);
     if (r == 0)
         r = home_make(d->home, err);

@@ -131,7 +131,7 @@ static void on_state(struct report *n) {
     } else if (is_held && strcmp(hold, "review") == 0) {
         post(n, TO_TASK, "QUESTION", "waiting for review: approve or reject it");
     } else if (is_held && strcmp(hold, "external") == 0) {
-        post(n, TO_TASK, "QUESTION", "waiting for somebody to close it");
+        post(n, TO_TASK, "QUESTION", "waiting to be closed");
     } else if (strcmp(to, "done") == 0) {
         if (strcmp(reason, "drain-timeout") == 0) {
             post(n, TO_TASK, "WARNING",

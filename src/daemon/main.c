@@ -49,7 +49,7 @@ static const char arguments_usage[] =
     "  --api FORMAT     prints the description of the HTTP interface\n"
     "  --version\n"
     "\n"
-    "Exit codes: 0 stopped when asked, 1 failed, 2 wrong call, 4 another daemon has this home or "
+    "Exit codes: 0 stopped when asked, 1 failed, 2 usage error, 4 another daemon has this home or "
     "its\n"
     "store, 75 start it again (the store did not say whether the last commit is on disk).\n";
 

@@ -262,7 +262,7 @@ struct news *news_sample(time_ms now) {
     struct news *n = news_new(NEWS_TEST, "test");
     n->at = now;
     n->id = arena_printf(&n->arena, "test-%" PRId64, now);
-    n->text = arena_strdup(&n->arena, "this is a test: somebody said 'sluice notify test'");
+    n->text = arena_strdup(&n->arena, "this is a test, sent by 'sluice notify test'");
     return n;
 }
 
@@ -296,8 +296,8 @@ static char *make_text(struct news *n) {
                                 "'%s' waits for review: 'sluice approve %s', or 'sluice reject "
                                 "%s'%s",
                                 n->task, n->task, n->task, title);
-        return arena_printf(&n->arena, "'%s' waits for somebody to close it: 'sluice close %s'%s",
-                            n->task, n->task, title);
+        return arena_printf(&n->arena, "'%s' waits to be closed: 'sluice close %s'%s", n->task,
+                            n->task, title);
     case NEWS_GROUP:
         return arena_printf(
             &n->arena,

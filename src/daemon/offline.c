@@ -25,7 +25,7 @@
 
 #define PROGRESS_EVERY_US 100000
 
-#define GO_ON "'sluice store copy' with the same FROM and TO goes on with it"
+#define GO_ON "repeat 'sluice store copy' with the same FROM and TO to continue"
 
 static int fail(const struct error *err) {
     fprintf(stderr, "sluiced: %s%s\n", err->text, err->code == -EINPROGRESS ? ": " GO_ON : "");
@@ -78,12 +78,12 @@ static void print_check(struct json_writer *w, const char *name, const char *lev
 /* NULL: the message is enough. */
 static const char *fix_of(const char *url, int code) {
     if (code == -EINPROGRESS)
-        return GO_ON;
+        return "# " GO_ON;
     if (!strstr(url, "://"))
-        return "keep a copy of the folder, then 'sluice restore' a backup";
-    return code == -ECONNREFUSED
-               ? "start the server, or set store.url to where it is; what runs goes on meanwhile"
-               : NULL;
+        return "# copy the folder, then: sluice restore --yes BACKUP";
+    return code == -ECONNREFUSED ? "# start the PostgreSQL server, or correct store.url; running "
+                                   "tasks continue meanwhile"
+                                 : NULL;
 }
 
 static void print_store(struct json_writer *w, const struct home *home) {
@@ -100,7 +100,7 @@ static void print_store(struct json_writer *w, const struct home *home) {
                        : "bad",
                 ok      ? strbuf_text(&text)
                 : known ? err.text
-                        : "not looked at: where it is, is not known",
+                        : "not checked: its location is unknown",
                 ok || mild ? NULL : fix_of(url, err.code));
 }
 

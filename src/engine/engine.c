@@ -131,6 +131,6 @@ void engine_set_notifier(struct engine *e, engine_notify_test test, void *notifi
 int engine_test_notify(struct engine *e, engine_notify_tested tested, void *ctx,
                        struct error *err) {
     if (!e->notify_test)
-        return error_set(err, -ENOTSUP, "this daemon tells nobody of anything");
+        return error_set(err, -ENOTSUP, "this daemon sends no notifications");
     return e->notify_test(e->notifier, tested, ctx, err);
 }

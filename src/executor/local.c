@@ -932,12 +932,11 @@ static bool has_inotify(void) {
     return fd >= 0;
 }
 
-#define FIX_PIDFD "use Linux 5.4 or newer (in a container: allow it in the seccomp profile)"
+#define FIX_PIDFD "# use Linux 5.4 or newer (in a container: allow it in the seccomp profile)"
 #define FIX_CGROUP                                                                                 \
-    "run the daemon as root, or as a systemd service with Delegate=yes, on a host with cgroup v2"
+    "sluice service install # a systemd service has cgroups; the host needs cgroup v2"
 #define FIX_CONTROLLER                                                                             \
-    "run the daemon as a systemd service with Delegate=yes; hybrid hosts: boot with "              \
-    "systemd.unified_cgroup_hierarchy=1"
+    "sluice service install # hybrid hosts: boot with systemd.unified_cgroup_hierarchy=1"
 
 /* `root`: a directory on the file system of the runs; -1: none yet. Returns their number. */
 static size_t list_features(const struct cgroup_facts *facts, int root,
@@ -947,20 +946,20 @@ static size_t list_features(const struct cgroup_facts *facts, int root,
         { "cgroup", facts->there, "the processes of a run are found through their parents",
           FIX_CGROUP },
         { "cgroup.kill", facts->kill, "processes are stopped and killed one by one",
-          facts->there ? "use Linux 5.14 or newer" : FIX_CGROUP },
+          facts->there ? "# use Linux 5.14 or newer" : FIX_CGROUP },
         { "clone into cgroup", facts->clone, "the command joins its cgroup before it starts",
-          facts->there ? "use Linux 5.7 or newer" : FIX_CGROUP },
-        { "memory.max", facts->memory, "memory is looked at twice a second", FIX_CONTROLLER },
+          facts->there ? "# use Linux 5.7 or newer" : FIX_CGROUP },
+        { "memory.max", facts->memory, "memory is checked twice a second", FIX_CONTROLLER },
         { "pids.max", facts->pids, "processes are counted twice a second", FIX_CONTROLLER },
         { "hole punching", root >= 0 && can_punch(root),
           "a run ends when a log grows 64 MB beyond its limit",
-          "put the data folder on ext4, xfs, btrfs or tmpfs" },
-        { "inotify", has_inotify(), "logs are looked at many times a second",
-          "raise fs.inotify.max_user_instances" },
+          "# put the data folder on ext4, xfs, btrfs or tmpfs" },
+        { "inotify", has_inotify(), "logs are checked many times a second",
+          "sudo sysctl fs.inotify.max_user_instances=512" },
         { "close_range", syscall(SYS_close_range, ~0u - 1, ~0u - 1, 0) == 0, /* an empty range */
-          "descriptors are closed one by one", "use Linux 5.11 or newer" },
+          "descriptors are closed one by one", "# use Linux 5.11 or newer" },
         { "subreaper", has_subreaper(), "processes that leave their parent may outlive a run",
-          "use Linux 3.4 or newer" },
+          "# use Linux 3.4 or newer" },
     };
     _Static_assert(ARRAY_SIZE(features) <= EXECUTOR_FEATURES_MAX, "too many features");
     memcpy(ret, features, sizeof(features));

@@ -1573,7 +1573,7 @@ static bool slurm_describe_run(const struct executor *base, struct run_key key,
  * and by the doctor command. */
 
 #define FIX_CLIENT                                                                                 \
-    "install Slurm's commands on this host (Debian: slurm-client), or name their folder"
+    "sudo apt install slurm-client # or set slurm.programs to the folder of the commands"
 
 /* In the configured folder, else its name, which is searched in PATH. */
 static char *program_path(const struct executor_slurm_options *options,

@@ -84,11 +84,11 @@ static int read_var(struct formula *f, const struct yaml_node *key, struct error
     *var = (struct formula_var){ .name = key->text, .line = key->line };
     if (!name_fits(key->text, key->length))
         return fail(f, key->line, err,
-                    "%s is no name of a variable: letters, digits, - and _, a letter first",
+                    "%s is not the name of a variable: letters, digits, - and _, a letter first",
                     yaml_noun(key).text);
     const struct formula_var *other = find_var(f, key->text, key->length);
     if (other)
-        return fail(f, key->line, err, "'%s' is said twice, first in line %u", key->text,
+        return fail(f, key->line, err, "'%s' is given twice, first in line %u", key->text,
                     other->line);
     if (key->value->kind == YAML_LIST)
         return fail(f, key->value->line, err,
@@ -148,7 +148,7 @@ static int take_head_key(const struct formula *f, const struct yaml_node *key, s
         if (strcmp(known[i].name, key->text) != 0)
             continue;
         if (*known[i].value)
-            return fail(f, key->line, err, "'%s' is said twice", key->text);
+            return fail(f, key->line, err, "'%s' is given twice", key->text);
         *known[i].value = key->value;
         return 0;
     }

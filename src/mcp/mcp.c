@@ -654,7 +654,7 @@ void mcp_receive(struct mcp *mcp, const char *bytes, size_t size, time_ms now) {
     }
     json_t *message = json_loadb(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
     if (!message) {
-        refuse(mcp, NULL, NULL, RPC_PARSE, "this is no JSON, or a member is there twice");
+        refuse(mcp, NULL, NULL, RPC_PARSE, "this is not JSON, or a member is there twice");
         return;
     }
     if (json_is_array(message))

@@ -314,8 +314,9 @@ static struct watched *find_uri(const struct mcp_subscription *subscription, con
 static const char *wanted_uri(struct mcp_request *request) {
     const char *uri = json_string_value(json_object_get(request->params, "uri"));
     if (request->mcp->http) {
-        request_fail(request, RPC_METHOD, NULL,
-                     "over HTTP nobody can be told later: use subscriptions/listen of " MCP_MODERN);
+        request_fail(
+            request, RPC_METHOD, NULL,
+            "over HTTP no person can be told later: use subscriptions/listen of " MCP_MODERN);
         return NULL;
     }
     if (!uri)

@@ -138,7 +138,7 @@ static int prepare_children(const struct mcp *mcp, const struct mcp_tool *tool, 
         (void)json_object_set_new(params, "parent", json_string(mcp->task));
     const json_t *parent = json_object_get(params, "parent");
     if (!json_is_string(parent))
-        return error_set(err, -EINVAL, "this is no run of Sluice: say whose children, 'parent'");
+        return error_set(err, -EINVAL, "this is not a run of Sluice: say whose children, 'parent'");
     if (!json_is_array(children) || json_array_size(children) == 0)
         return error_set(err, -EINVAL, "'children' must be a list of at least one task");
     json_t *tasks = json_array();
@@ -167,7 +167,7 @@ static int prepare_post(const struct mcp *mcp, const struct mcp_tool *tool, json
     else if (!json_object_get(params, "task") && mcp->task)
         (void)json_object_set_new(params, "task", json_string(mcp->task));
     else if (!json_object_get(params, "task"))
-        return error_set(err, -EINVAL, "this is no run of Sluice: give 'task' or 'project'");
+        return error_set(err, -EINVAL, "this is not a run of Sluice: give 'task' or 'project'");
     move(params, "project", params, "name");
     return 0;
 }
@@ -180,7 +180,8 @@ static int prepare_report(const struct mcp *mcp, const struct mcp_tool *tool, js
         (void)json_object_set_new(params, "task", json_string(mcp->task));
         (void)json_object_set_new(params, "attempt", json_integer(mcp->attempt));
     } else if (!json_object_get(params, "task")) {
-        return error_set(err, -EINVAL, "this is no run of Sluice: say which task reports, 'task'");
+        return error_set(err, -EINVAL,
+                         "this is not a run of Sluice: say which task reports, 'task'");
     }
     if (strcmp(tool->name, "report_done") == 0)
         (void)json_object_set_new(params, "done", json_true());
@@ -193,7 +194,7 @@ static int prepare_ask(const struct mcp *mcp, const struct mcp_tool *tool, json_
     (void)tool, (void)op;
     bool is_own = !json_object_get(params, "task");
     if (is_own && !mcp->task)
-        return error_set(err, -EINVAL, "this is no run of Sluice: say which task asks, 'task'");
+        return error_set(err, -EINVAL, "this is not a run of Sluice: say which task asks, 'task'");
     if (is_own) {
         (void)json_object_set_new(params, "task", json_string(mcp->task));
         (void)json_object_set_new(params, "attempt", json_integer(mcp->attempt));
@@ -256,7 +257,7 @@ const struct mcp_tool mcp_tools[] = {
       .text = "Wait until tasks have ended (done, failed, canceled or invalidated), at most `timeout_s` "
               "seconds. Answers at once when they have. `ended` is false when the time was over first: "
               "call it again to go on waiting; or when a task has `needs_person`: it is held or a draft, and "
-              "somebody must do something. Inside a run the tasks below it may use its place meanwhile.",
+              "a person must do something. Inside a run the tasks below it may use its place meanwhile.",
       .hints = HINT_READS, .describe = wait_describe, .begin = wait_begin },
     { .name = "why", .title = "Why does a task not run?", .op = "task.why", .hints = HINT_READS },
     { .name = NULL },

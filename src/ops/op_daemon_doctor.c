@@ -26,7 +26,8 @@ struct check {
     bool ok;
     bool mild; /* a warning only: nothing stops, is lost or is exposed */
     char text[400];
-    const char *fix; /* NULL: nothing to do */
+    const char *fix; /* a line for a shell: a command, or a comment; NULL: nothing to do */
+    char fix_text[512];
 };
 
 _printf_(2, 3) static void set_text(struct check *c, const char *format, ...) {
@@ -36,6 +37,14 @@ _printf_(2, 3) static void set_text(struct check *c, const char *format, ...) {
     va_end(args);
 }
 
+_printf_(2, 3) static void set_fix(struct check *c, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(c->fix_text, sizeof(c->fix_text), format, args);
+    va_end(args);
+    c->fix = c->fix_text;
+}
+
 static void check_disk(struct op_call *call, struct check *c) {
     struct engine_host_values host;
     engine_host(call->engine, &host);
@@ -43,7 +52,7 @@ static void check_disk(struct op_call *call, struct check *c) {
     c->ok = host.disk_free_mb < 0 || host.disk_free_mb >= floor_mb;
     set_text(c, "%" PRId64 " MB free; below %" PRId64 " MB no new tasks are accepted",
              host.disk_free_mb, floor_mb);
-    c->fix = c->ok ? NULL : "free disk space, or lower store.min_free_mb";
+    c->fix = c->ok ? NULL : "# free disk space, or lower store.min_free_mb";
 }
 
 static void check_store(struct op_call *call, struct check *c) {
@@ -57,8 +66,8 @@ static void check_store(struct op_call *call, struct check *c) {
              store.broken ? "; it reported that a commit may be lost"
              : memory     ? "; everything is lost when the daemon stops"
                           : "");
-    c->fix = store.broken ? "end the daemon and start it again"
-             : memory     ? "set store.url to a file"
+    c->fix = store.broken ? "sluice down; sluice up"
+             : memory     ? "sluice config unset store.url"
                           : NULL;
 }
 
@@ -80,51 +89,50 @@ static void check_fsync(struct op_call *call, struct check *c) {
                          : "");
     c->fix =
         suspect
-            ? "disable the disk's volatile write cache, or accept data loss when the power fails"
-        : slow ? "move the home to a faster disk"
+            ? "# disable the disk's volatile write cache, or accept data loss when the power fails"
+        : slow ? "# move the home to a faster disk"
                : NULL;
 }
 
-static void check_mode(const char *path, const char *what, struct check *c) {
+/* `danger`: what others can do. */
+static void check_mode(const char *path, const char *what, const char *danger, struct check *c) {
     struct stat st;
-    bool there = stat(path, &st) == 0;
-    c->ok = there && (st.st_mode & 077) == 0;
-    if (!there)
-        set_text(c, "%s '%s' is not there", what, path);
-    else
-        set_text(c, "%s '%s' has mode %03o", what, path, (unsigned)(st.st_mode & 0777));
+    bool exists = stat(path, &st) == 0;
+    c->ok = exists && (st.st_mode & 077) == 0;
+    if (!exists) {
+        set_text(c, "%s '%s' does not exist", what, path);
+        return;
+    }
+    set_text(c, "%s '%s' has mode %03o", what, path, (unsigned)(st.st_mode & 0777));
+    if (!c->ok)
+        set_fix(c, "chmod %s '%.400s' # other users can %s", S_ISDIR(st.st_mode) ? "700" : "600",
+                path, danger);
 }
 
 static void check_socket(struct op_call *call, struct check *c) {
-    check_mode(engine_socket_path(call->engine), "the socket", c);
-    c->fix = c->ok ? NULL
-                   : "other users can control the daemon: chmod 600 the socket, and its folder 700";
+    check_mode(engine_socket_path(call->engine), "the socket", "control the daemon", c);
 }
 
 /* The runs' socket, and /proc, which identifies peers. */
 static void check_run_socket(struct op_call *call, struct check *c) {
-    check_mode(engine_run_socket_path(call->engine), "the socket of the runs", c);
-    c->fix =
-        c->ok ? NULL : "other users can act as a run: chmod 600 the socket, and its folder 700";
+    check_mode(engine_run_socket_path(call->engine), "the socket of the runs", "act as a run", c);
     if (c->ok && access("/proc/self/stat", R_OK) < 0) {
         c->ok = false;
         set_text(
             c, "/proc is not mounted: a run that connects to the owner's socket is not recognized");
-        c->fix = "mount /proc";
+        c->fix = "sudo mount -t proc proc /proc";
     }
 }
 
 static void check_home(struct op_call *call, struct check *c) {
-    check_mode(engine_home(call->engine), "the home", c);
-    c->fix = c->ok ? NULL : "other users can read prompts and logs: chmod 700 the folder";
+    check_mode(engine_home(call->engine), "the home", "read prompts and logs", c);
 }
 
 /* Locking was tested at startup; whether other hosts see the lock cannot be tested here. */
 static void check_run_folders(struct op_call *call, struct check *c) {
     const char *path = engine_runs_folder(call->engine);
     const char *shared = file_system_of(path);
-    check_mode(path, "the folder of the runs", c);
-    c->fix = c->ok ? NULL : "other users can read prompts and logs: chmod 700 the folder";
+    check_mode(path, "the folder of the runs", "read prompts and logs", c);
     if (!c->ok || !shared)
         return;
     c->ok = false;
@@ -133,7 +141,7 @@ static void check_run_folders(struct op_call *call, struct check *c) {
              "'%s' is on %s: if other hosts do not see a lock, they take a live run for a dead one "
              "of the same host name",
              path, shared);
-    c->fix = "mount it with server-side locks (nfs: without nolock and local_lock), and set a "
+    c->fix = "# mount it with server-side locks (nfs: without nolock and local_lock), and set a "
              "different daemon.host on every host";
 }
 
@@ -141,7 +149,7 @@ static void check_shim(struct op_call *call, struct check *c) {
     const char *path = engine_shim_path(call->engine);
     c->ok = access(path, X_OK) == 0;
     set_text(c, "'%s' %s", path, c->ok ? "found" : "cannot be executed: no task can run");
-    c->fix = c->ok ? NULL : "install sluice-shim beside sluiced";
+    c->fix = c->ok ? NULL : "# install the package of Sluice again: sluice-shim is missing";
 }
 
 static void check_files(struct op_call *call, struct check *c) {
@@ -150,7 +158,7 @@ static void check_files(struct op_call *call, struct check *c) {
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     c->ok = limit.rlim_cur >= FILES_WANTED;
     set_text(c, "limit of open files: %llu", (unsigned long long)limit.rlim_cur);
-    c->fix = c->ok ? NULL : "raise the limit: ulimit -n 4096";
+    c->fix = c->ok ? NULL : "sluice down; ulimit -n 4096 && sluice up";
 }
 
 /* Includes what a sandbox does not prevent. */
@@ -162,10 +170,10 @@ static void check_sandbox(struct op_call *call, struct check *c) {
     if (!c->ok) {
         set_text(c, "auto is none, so agents run without a sandbox: %s", s.why);
         c->fix = s.is_missing
-                     ? "install bubblewrap, then restart the daemon; or set tasks.sandbox "
-                       "to none if that is what you want"
-                     : "let your user create namespaces (docs/guide/sandbox.md), then restart "
-                       "the daemon; or set tasks.sandbox to none if that is what you want";
+                     ? "sudo apt install bubblewrap && sluice down && sluice up # or accept "
+                       "it: sluice config set tasks.sandbox=none"
+                     : "# let your user create namespaces, then restart the daemon (see "
+                       "sandbox.md), or: sluice config set tasks.sandbox=none";
         return;
     }
     if (s.why) {
@@ -189,8 +197,8 @@ static void check_isolation(struct op_call *call, struct check *c) {
              "socket refuses processes of runs, but not another program of the same user that a "
              "run makes send the request",
              (unsigned)geteuid(), root ? ", which is root" : "");
-    c->fix = root ? "run the daemon as a dedicated unprivileged user"
-                  : "run untrusted work under a daemon of another user, with hidepid=2 on /proc, "
+    c->fix = root ? "# run the daemon as a dedicated unprivileged user"
+                  : "# run untrusted work under a daemon of another user, with hidepid=2 on /proc, "
                     "or in a namespace without this home";
 }
 
@@ -212,9 +220,11 @@ static void check_worktrees(struct op_call *call, struct check *c) {
         set_text(c, "%zu belong%s to no task and %s kept: '%s' (%s)%s", count,
                  count == 1 ? "s" : "", count == 1 ? "is" : "are", path, why,
                  count > 1 ? ", …" : "");
-    c->fix = c->ok ? NULL
-                   : "copy what you need, then run 'git worktree remove --force' on it and remove "
-                     "the .json beside it; it disappears here after the next start";
+    if (!c->ok)
+        set_fix(
+            c,
+            "git worktree remove --force '%.200s' && rm '%.200s.json' # copy what you need first",
+            path, path);
 }
 
 static void check_cgroups(struct op_call *call, struct check *c) {
@@ -236,9 +246,9 @@ static void check_settings(struct op_call *call, struct check *c) {
         : tick ? "'pace.tick_s' has no effect: 'pace.batch' is unlimited, so a tick limits nothing"
                : "every setting in the file has an effect");
     if (wait)
-        c->fix = "add 'overdue' to 'order', or unset one of the two";
+        c->fix = "sluice config unset max_wait_s # or add 'overdue' to 'order'";
     else if (tick)
-        c->fix = "set 'pace.batch' (starts per tick), or unset 'pace.tick_s'";
+        c->fix = "sluice config unset pace.tick_s # or set 'pace.batch', the starts per tick";
 }
 
 /* The file exists, and no other user can read it. */
@@ -250,7 +260,9 @@ static bool secret_file_is_good(const char *pattern, const char *owner, const st
     ++*count;
     _cleanup_(freep) char *what =
         xasprintf("%.*s.%s.env_file", (int)strcspn(pattern, "."), pattern, owner);
-    check_mode(path, what, c);
+    check_mode(path, what, "read it", c);
+    if (!c->ok && !c->fix)
+        set_fix(c, "install -m 600 /dev/null '%.400s' # then write NAME=VALUE lines to it", path);
     return c->ok;
 }
 
@@ -270,7 +282,6 @@ static void check_secrets(struct op_call *call, struct check *c) {
         set_text(c, "no agent or project has an env_file");
     else if (good)
         set_text(c, "%zu env_file, readable by their owner only", count);
-    c->fix = good ? NULL : "create the file, readable by you only: chmod 600";
 }
 
 static const struct {

@@ -52,7 +52,7 @@ static int run_add(struct op_call *call) {
     uint32_t id = 0;
     if (name && !utf8_is_name(name, json_string_length(op_json(call, "name"))))
         return op_fail(call, -EINVAL,
-                       "'%s' is no name: no control characters, no blank at the ends",
+                       "'%s' is not a name: no control characters, no blank at the ends",
                        utf8_quote(name).text);
     int r = engine_open_group(call->engine, name, op_flag(call, "owned"), &id, &call->err);
     return r < 0 ? r
@@ -96,7 +96,7 @@ const struct op op_group_add = {
     .params = PARAMS(
         PARAM(TEXT, BODY, "name", .text = "its name; made up when not given", .min = 1, .max = 128),
         PARAM(BOOLEAN, BODY, "owned",
-              .text = "closed by hand only, not when all its tasks are final")),
+              .text = "closed only manually, not when all its tasks are final")),
     .answers = ANSWERS({ "name", T_TEXT, "its name", "night" }, SHAPE_ALREADY),
     OP_WRITES(SUBMIT, NONE, run_add),
 };

@@ -190,7 +190,8 @@ int op_cursor(struct op_call *call, char kind, uint64_t *ret_number, bool *ret_g
         return 0;
     if (text[0] != kind || text[1] < '0' || text[1] > '9'
         || number_parse_int(text + 1, &number, NULL) < 0)
-        return op_fail(call, -EINVAL, "'%s' is no cursor of this list: take `next` of its answer",
+        return op_fail(call, -EINVAL,
+                       "'%s' is not a cursor of this list: take `next` of its answer",
                        utf8_quote(text).text);
     *ret_number = (uint64_t)number;
     return 0;

@@ -146,10 +146,15 @@ static int check_choice(const struct op_param *p, const char *text, struct error
         if (strcmp(*c, text) == 0)
             return 0;
     _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
-    for (const char *const *c = p->choices; *c; c++)
+    struct nearest nearest = nearest_to(text);
+    for (const char *const *c = p->choices; *c; c++) {
         strbuf_printf(&list, "%s%s", c == p->choices ? "" : c[1] ? ", " : " or ", *c);
-    return error_set(err, -EINVAL, "parameter '%s' is '%s'; expected %s", p->name,
-                     utf8_quote(text).text, strbuf_text(&list));
+        nearest_offer(&nearest, *c);
+    }
+    return error_set(err, -EINVAL, "parameter '%s' is '%s'; expected %s%s%s%s", p->name,
+                     utf8_quote(text).text, strbuf_text(&list),
+                     nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+                     nearest.best ? "'?" : "");
 }
 
 static int check_count(const struct op_param *p, size_t count, struct error *err) {
@@ -287,7 +292,7 @@ static int take_pair(const struct op *op, const struct pair_source *source, cons
     size_t text_size = equals ? size - name_size - 1 : 0;
     if (utf8_decode_percent(pair, name_size, true, &name) < 0
         || (equals && utf8_decode_percent(equals + 1, text_size, true, &text) < 0))
-        return error_set(err, -EINVAL, "the %s is no text: %%XX must be bytes of UTF-8",
+        return error_set(err, -EINVAL, "the %s is not text: %%XX must be bytes of UTF-8",
                          source->name);
     const struct op_param *p = op_find_param(op, strbuf_text(&name));
     if (!p || p->place != source->place)
@@ -367,7 +372,7 @@ static int refuse_json(json_error_t *why, struct error *err) {
     char *near = strstr(why->text, " near "); /* the rest is the client's text */
     if (near)
         *near = '\0';
-    return error_set(err, -EINVAL, "the body is no JSON: line %d, column %d: %s", why->line,
+    return error_set(err, -EINVAL, "the body is not JSON: line %d, column %d: %s", why->line,
                      why->column, utf8_quote(what).text);
 }
 

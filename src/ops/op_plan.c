@@ -156,8 +156,7 @@ static int run_whatif(struct op_call *call) {
 }
 
 const struct op op_plan_whatif = {
-    OP("plan.whatif", "POST", "/v1/whatif",
-       "play the queue forward as it is and with other settings"),
+    OP("plan.whatif", "POST", "/v1/whatif", "simulate the queue as it is and with other settings"),
     .text = "Changes nothing. Each run takes as long as runs of its project and kind took on "
             "average (five minutes when none has ended yet) and succeeds; no task is added, "
             "approved or canceled. `now` is the forecast of all other answers (`plan.forecast`). "

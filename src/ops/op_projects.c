@@ -54,7 +54,7 @@ static int check_path(struct op_call *call) {
         return op_fail(call, -EINVAL, "cannot use the folder '%s': %s", utf8_quote(path).text,
                        strerror(errno));
     if (!S_ISDIR(st.st_mode))
-        return op_fail(call, -EINVAL, "'%s' is no folder", utf8_quote(path).text);
+        return op_fail(call, -EINVAL, "'%s' is not a directory", utf8_quote(path).text);
     return 0;
 }
 
@@ -68,10 +68,10 @@ static int run_change(struct op_call *call) {
     const char *name = op_text(call, "name");
     if (adds && !utf8_is_name(name, strlen(name)))
         return op_fail(call, -EINVAL,
-                       "'%s' is no name: no control characters, no blank at the ends",
+                       "'%s' is not a name: no control characters, no blank at the ends",
                        utf8_quote(name).text);
     if (adds && engine_find_project(call->engine, name))
-        return op_fail(call, -EEXIST, "project '%s' is there already", utf8_quote(name).text);
+        return op_fail(call, -EEXIST, "project '%s' already exists", utf8_quote(name).text);
     if (!adds && !op_project(call, name))
         return call->err.code;
     size_t count = section_changes(call, PROJECT_SETTINGS, name, false, &items);

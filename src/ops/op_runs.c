@@ -132,7 +132,7 @@ static int take_cursor(struct op_call *call, struct run_page *page) {
         page->cursor = (struct store_cursor){ (time_ms)at, task, (uint32_t)attempt };
         return 0;
     }
-    return op_fail(call, -EINVAL, "'%s' is no place in this list: take `next` of its answer",
+    return op_fail(call, -EINVAL, "'%s' is not a cursor of this list: take `next` of its answer",
                    utf8_quote(given).text);
 }
 
@@ -471,7 +471,7 @@ struct reporter {
 static int take_caller(struct op_call *call, struct reporter *ret) {
     const char *point = strrchr(call->caller, '.');
     if (!point || number_parse_int(point + 1, &ret->attempt, NULL) < 0)
-        return op_fail(call, -EINVAL, "'%s' is no run (example: web-17.2)",
+        return op_fail(call, -EINVAL, "'%s' is not a run (example: web-17.2)",
                        utf8_quote(call->caller).text);
     const char *id = arena_strndup(op_arena(call), call->caller, (size_t)(point - call->caller));
     ret->task = engine_task_of_id(call->engine, id, &call->err);

@@ -12,7 +12,7 @@
     X(json_put_string, "old_path", T_TEXT | T_NULL, "what it was called before", "src/old.c", file->old_path) \
     X(json_put_int, "added", T_INT, "lines added", NULL, (int64_t)file->added) \
     X(json_put_int, "removed", T_INT, "lines removed", NULL, (int64_t)file->removed) \
-    X(json_put_bool, "binary", T_BOOL, "it is no text", NULL, file->binary)
+    X(json_put_bool, "binary", T_BOOL, "it is not text", NULL, file->binary)
 static const struct shape diff_file_shape = { "DiffFile", "a file that differs", .members = SHAPE_ALL(DIFF_FILE) };
 /* clang-format on */
 

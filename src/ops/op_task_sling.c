@@ -581,10 +581,11 @@ static int read_works(struct op_call *call, struct slinging *s) {
         item->work = work;
     }
     if (count > 0 && op_json(call, "steps"))
-        return op_fail(call, -EINVAL, "'work' does not go with 'steps'");
+        return op_fail(call, -EINVAL, "'work' and 'steps' cannot be used together");
     if (count > 0 && op_flag(call, "partial"))
-        return op_fail(call, -EINVAL,
-                       "'work' does not go with 'partial': formulas are slung whole");
+        return op_fail(
+            call, -EINVAL,
+            "'work' and 'partial' cannot be used together: formulas are slung completely");
     return 0;
 }
 
@@ -788,7 +789,7 @@ static int check_names(struct op_call *call) {
     if (limiter && !config_has_limiter(config, limiter))
         return op_unknown(call->engine, "limiter", limiter, op_limiter_at, &call->err);
     if (op_flag(call, "no_group") && (group || op_flag(call, "owned")))
-        return op_fail(call, -EINVAL, "'no_group' does not go with 'group' or 'owned'");
+        return op_fail(call, -EINVAL, "'no_group' cannot be used with 'group' or 'owned'");
     if (there && there->owned && there->closed)
         return op_fail(call, -EBUSY, "group '%s' was closed by its owner: choose another name",
                        utf8_quote(group).text);
@@ -1110,7 +1111,7 @@ const struct op op_task_sling = {
                               "`deferred`, the others slung"),
         TEXT_PARAM("group", 128,
                    "the group that follows them; a new one is made for those that none follows"),
-        FLAG_PARAM("owned", "a group that is made is closed by hand only"),
+        FLAG_PARAM("owned", "a group that is made is closed only manually"),
         FLAG_PARAM("no_group", "makes no group"),
         TEXT_PARAM("agent", 128, "who runs them, instead of the agent they name"),
         TEXT_PARAM("limiter", 128, "the provider account they use"),

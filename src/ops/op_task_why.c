@@ -118,7 +118,7 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
         print_unreachable_host(&host, &text);
         strbuf_printf(&text,
                       ": it keeps its places until the daemon of that host is the active one, or "
-                      "somebody says 'sluice host forget %s'",
+                      "you run 'sluice host forget %s'",
                       host.name);
     }
     put_quick_ends(call, t, &text);

@@ -30,8 +30,8 @@ static int run_add(struct op_call *call) {
     const char *name = op_text(call, "name"), *scope = op_text(call, "scope");
     if (!access_name_is_valid(name))
         return op_fail(call, -EINVAL,
-                       "'%s' is no name of a token: use 1 to %u letters, digits, dots, hyphens and "
-                       "underscores",
+                       "'%s' is not a name of a token: use 1 to %u letters, digits, dots, hyphens "
+                       "and underscores",
                        utf8_quote(name).text, ACCESS_NAME_MAX);
     struct engine_access draft = {
         .name = (char *)name,
@@ -102,7 +102,7 @@ static int run_revoke(struct op_call *call) {
 /* --- the operations -------------------------------------------------------------------------- */
 
 const struct op op_token_add = {
-    OP("token.add", "POST", "/v1/tokens", "make a token for clients that come by TCP"),
+    OP("token.add", "POST", "/v1/tokens", "make a token for clients that connect over TCP"),
     .text = "Only at the owner's socket.",
     .params =
         PARAMS(PARAM(TEXT, BODY, "name",

@@ -29,8 +29,7 @@ int access_begin(struct op_call *call) {
     const struct op *op = call->op;
     if (op->local)
         return op_fail(call, -EACCES,
-                       "'%s' is not done by TCP: ask at the owner's socket, with the command line "
-                       "on that machine",
+                       "'%s' is not available over TCP: use the command line on that machine",
                        op->name);
     enum access_scope needed = scope_needed[op->right];
     if (!op->open && call->access.scope < needed)
@@ -68,8 +67,8 @@ int access_check_changes(struct op_call *call, const struct config_change *items
         if (may_change(&items[i]))
             continue;
         return op_fail(call, -EACCES,
-                       "'%s' is not changed by TCP, because it may decide what program runs or who "
-                       "gets in: use 'sluice config set' on that machine",
+                       "'%s' cannot be changed over TCP, because it may decide which program runs "
+                       "or who has access: use 'sluice config set' on that machine",
                        utf8_quote(items[i].key).text);
     }
     return 0;
@@ -264,8 +263,7 @@ int capability_begin(struct op_call *call) {
     char id[ENGINE_ID_MAX];
     run->task = engine_find_token(call->engine, run->token, &run->attempt);
     if (!run->task)
-        return op_fail(call, -EACCES,
-                       "this token is of no run that lives: it has ended with its run");
+        return op_fail(call, -EACCES, "this token has expired: its run has ended");
     free(call->caller); /* the token identifies the run, not a header */
     call->caller = xasprintf("%s.%u", engine_task_id(call->engine, run->task, id), run->attempt);
     redact(call->engine, call->params);

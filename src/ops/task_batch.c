@@ -284,7 +284,7 @@ int submission_check_merge(const struct config *config, const char *project, con
         return error_set(err, -EINVAL, "merge 'mr' needs a command: set projects.%s.mr_command",
                          project);
     if (base_branch && !git_branch_is_valid(base_branch))
-        return error_set(err, -EINVAL, "'base_branch' '%s' is no name of a branch",
+        return error_set(err, -EINVAL, "'base_branch' '%s' is not a name of a branch",
                          utf8_quote(base_branch).text);
     return 0;
 }
@@ -562,13 +562,14 @@ static int link_dependency(const struct batch *batch, const struct submission *s
         return 0;
     if (r == -EACCES || r == -ENOTUNIQ)
         return error_prefix(err, "'depends_on'");
-    return r == -ENOENT
-               ? error_set(err, -ENOENT,
-                           "it depends on '%s', which is no task; force lets it wait for one",
-                           utf8_quote(name).text)
-               : error_set(err, -EINVAL,
-                           "it depends on '%s', which is no id and no name of this batch",
-                           utf8_quote(name).text);
+    return r == -ENOENT ? error_set(
+               err, -ENOENT,
+               "it depends on '%s', which does not exist; use force to let it wait for that task",
+               utf8_quote(name).text)
+                        : error_set(
+                            err, -EINVAL,
+                            "it depends on '%s', which is neither an id nor a name of this batch",
+                            utf8_quote(name).text);
 }
 
 /* What its parent would wait for, it waits for. */

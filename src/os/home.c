@@ -216,8 +216,7 @@ static int check_folder(const char *folder, struct error *err) {
         return error_set(err, -ENOTDIR, "'%s' is not a folder", folder);
     if (st.st_uid != geteuid() && st.st_uid != 0 && geteuid() != 0)
         return error_set(err, -EPERM,
-                         "the folder '%s' belongs to somebody else; set SLUICE_HOME to one of "
-                         "yours",
+                         "the folder '%s' belongs to another user; set SLUICE_HOME to one of yours",
                          folder);
     if (st.st_mode & S_IWOTH)
         return error_set(err, -EPERM, "everybody may write into '%s'; run: chmod o-w '%s'", folder,
@@ -244,7 +243,7 @@ static int make_socket_folder(const struct home *home, struct error *err) {
     if (mkdir(folder, 0700) < 0 && errno != EEXIST)
         return error_set_errno(err, "make the folder", folder);
     int r = check_private(folder, err);
-    return r == 0 ? error_set(err, -ENOENT, "'%s' is gone again", folder) : (r < 0 ? r : 0);
+    return r == 0 ? error_set(err, -ENOENT, "'%s' has disappeared", folder) : (r < 0 ? r : 0);
 }
 
 int home_make(const struct home *home, struct error *err) {

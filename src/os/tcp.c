@@ -38,7 +38,7 @@ int tcp_parse(const char *text, struct tcp_address *ret, struct error *err) {
     if (!colon || parse_host(text, (size_t)(colon - text), &address) < 0
         || strspn(colon + 1, "0123456789") != strlen(colon + 1)
         || number_parse_int(colon + 1, &port, NULL) < 0 || port < 0 || port > 65535)
-        return error_set(err, -EINVAL, "'%s' is no address and port (example: 127.0.0.1:7878)",
+        return error_set(err, -EINVAL, "'%s' is not an address and port (example: 127.0.0.1:7878)",
                          text);
     if (address.any.sa_family == AF_INET)
         address.v4.sin_port = htons((uint16_t)port);

@@ -311,7 +311,7 @@ int otlp_meter_read(struct otlp_meter *m, enum otlp_signal signal, const char *b
     json_error_t problem;
     json_t *root = json_loadb(body, size, JSON_ALLOW_NUL, &problem);
     if (!root)
-        return error_set(err, -EINVAL, "the body is no JSON: %.100s (line %d, column %d)",
+        return error_set(err, -EINVAL, "the body is not JSON: %.100s (line %d, column %d)",
                          problem.text, problem.line, problem.column);
     const json_t *resources = json_object_get(root, l->resources);
     int r = 0;

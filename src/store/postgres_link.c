@@ -49,8 +49,8 @@ static int parse_schema(const char *value, size_t size, struct pg_target *target
                 && strspn(value, "0123456789") == 0;
     if (!fine)
         return error_set(err, -EINVAL,
-                         "'%.*s' is no name of a schema: use up to %u lower-case letters, digits "
-                         "and underscores, as in '?schema=sluice'",
+                         "'%.*s' is not a name of a schema: use up to %u lower-case letters, "
+                         "digits and underscores, as in '?schema=sluice'",
                          (int)(size < 60 ? size : 60), value, PG_SCHEMA_MAX);
     memcpy(target->schema, value, size);
     target->schema[size] = '\0';
@@ -390,8 +390,8 @@ int pg_connect_error(const struct pg_link *link, struct error *err) {
             target->shown);
     if (link->pg && PQconnectionUsedPassword(link->pg))
         return error_set(err, -EACCES,
-                         "PostgreSQL at '%s' lets nobody in (%s): check the role, its password and "
-                         "the database",
+                         "PostgreSQL at '%s' refused the login (%s): check the role, its password "
+                         "and the database",
                          target->shown, line);
     return error_set(err, -ECONNREFUSED, "cannot reach PostgreSQL at '%s': %s", target->shown,
                      line);

@@ -206,14 +206,14 @@ int store_refuse(const struct store_write *write, bool external, struct error *e
         return error_set(err, -ENOENT, "task %" PRIu64 " is not there to be changed",
                          write->task->id);
     if (store_writes(write, ROW_TASK))
-        return error_set(err, -EEXIST, "task %" PRIu64 " is there already", write->task->id);
+        return error_set(err, -EEXIST, "task %" PRIu64 " already exists", write->task->id);
     if (store_writes(write, ROW_SPEC) && external)
         return error_set(err, -EEXIST, "external id '%s' is taken in the project of task %" PRIu64,
                          write->spec->external_id, write->spec->id);
     if (store_writes(write, ROW_SPEC))
         return error_set(err, -EEXIST, "task %" PRIu64 " has a spec already", write->spec->id);
     if (store_writes(write, ROW_EVENT))
-        return error_set(err, -EEXIST, "event %" PRIu64 " is there already", write->event->seq);
+        return error_set(err, -EEXIST, "event %" PRIu64 " already exists", write->event->seq);
     if (store_writes(write, ROW_KEY))
         return error_set(err, -EEXIST, "key '%s' was used already", write->key->key);
     return 0;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/foreign_names.h"
 #include "base/macros.h"
 #include "base/money.h"
 #include "base/nearest.h"
@@ -94,15 +95,16 @@ const struct task_member *task_member_find(const char *name) {
 
 int task_member_unknown(const char *name, struct error *err) {
     struct utf8_quoted quoted = utf8_quote(name);
+    const char *foreign = foreign_name(FOREIGN_MEMBER, name);
     struct nearest nearest = nearest_to(name);
     for (size_t i = 0; i < task_member_count; i++) {
         nearest_offer(&nearest, task_members[i].name);
         for (const char *const *alias = task_members[i].aliases; *alias; alias++)
             nearest_offer(&nearest, *alias);
     }
-    if (nearest.best)
+    if (foreign || nearest.best)
         return error_set(err, -EINVAL, "a task has no '%s'; did you mean '%s'?", quoted.text,
-                         nearest.best);
+                         foreign ? foreign : nearest.best);
     return error_set(err, -EINVAL, "a task has no '%s'; your own data belongs under 'meta'",
                      quoted.text);
 }
@@ -168,9 +170,16 @@ static int refuse_key(const char *expected, const char *key, struct error *err) 
 }
 
 static int refuse(const struct task_member *m, const json_t *value, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT, got = STRBUF_INIT;
     put_expected(&expected, m);
-    return refuse_as(-EINVAL, strbuf_text(&expected), value, err);
+    put_noun(&got, value);
+    const char *text = m->kind == MEMBER_CHOICE ? json_string_value(value) : NULL;
+    struct nearest nearest = nearest_to(text ? text : "");
+    for (const char *const *c = m->choices; text && *c; c++)
+        nearest_offer(&nearest, *c);
+    return error_set(err, -EINVAL, "expected %s, got %s%s%s%s", strbuf_text(&expected),
+                     strbuf_text(&got), nearest.best ? "; did you mean '" : "",
+                     nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
 static void put_number(struct strbuf *out, const struct task_member *m, int64_t number) {

@@ -439,7 +439,7 @@ int yaml_json(const char *name, const struct yaml_node *node, bool typed, json_t
         int r = 0;
         if (name && !is_list && json_object_get(all, at->text))
             r = yaml_fail((struct yaml_position){ name, at->line, at->column }, err,
-                          "'%.60s' is said twice", at->text);
+                          "'%.60s' is given twice", at->text);
         else
             r = yaml_json(name, is_list ? at : at->value, typed, &one, err);
         if (r < 0)

@@ -97,9 +97,9 @@ bad 2 "option '--meta': expected KEY=VALUE" --meta x -- true
 bad 2 "option '--check': expected a command" --check '' -- true
 bad 2 "'--prompt' and '--prompt-file' cannot be used together" --prompt x --prompt-file prompt.md
 bad 2 "the prompt for the agent is empty" --prompt ''
-bad 2 "the prompt is in '--prompt'" --prompt x words
+bad 2 "the prompt is given with '--prompt'" --prompt x words
 bad 2 "the prompt for the agent 'echo' is empty" --agent echo
-bad 2 "the prompt is in 'prompt.md'" --agent echo --prompt-file prompt.md words
+bad 2 "the prompt is given with 'prompt.md'" --agent echo --prompt-file prompt.md words
 bad 2 "cannot open 'missing.md'" --agent echo --prompt-file missing.md
 bad 2 "unknown option '--prioritty'; did you mean '--priority'?" --prioritty 3 -- true
 bad 2 '' --until later -- true

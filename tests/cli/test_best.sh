@@ -16,7 +16,7 @@ exits 0 'best: exit code'
 prints '  CANDIDATE  AGENT  STATE  CHECKS  TOKENS  COST  CHANGES        MESSAGE
   web-2      -      done   passed       0     -  1 file, +1 -0  -
   web-3      -      done   passed       0     -  1 file, +1 -0  -
-all together: 0 tokens, $0.00' 'best'
+total: 0 tokens, $0.00' 'best'
 run sluice best --diff web-1
 has '
 web-3:

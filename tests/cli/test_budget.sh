@@ -9,7 +9,7 @@ run sluice project add web
 add --project web --tokens 100000 --run-usd 2.5 -- true
 run sluice budget web-1
 exits 0 'show: exit code'
-prints 'web-1 ready; a run that exceeds its budget goes on to its end
+prints 'web-1 ready; a run that exceeds its budget continues to its end
   OF            UNIT     USED     BUDGET  NOTE
   run           tokens      -  unlimited  -
   run           usd         -      $2.50  -

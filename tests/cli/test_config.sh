@@ -167,7 +167,7 @@ run sluice config get --live limits.runs
 prints '2' 'a change by hand is not in force'
 run sluice config reload
 exits 0 'reload: exit code'
-prints 'configuration read again' 'reload'
+prints 'configuration reloaded' 'reload'
 run sluice config get --live limits.runs
 prints '7' 'until reload'
 config 'limits: {rnus: 7}'

@@ -59,7 +59,7 @@ says "sluice: unknown adapter 'cladue': expected one of claude, codex, gemini, o
     'outcome: unknown adapter'
 run sluice debug outcome --agent claude /dev/null
 exits 2 'outcome without --exit: exit code'
-says "sluice: option '--exit' is missing
+says "sluice: option '--exit' is required
 usage: sluice debug outcome --agent NAME --exit CODE [--stderr FILE] [--usage FILE] FILE|-" 'outcome without --exit'
 run sluice debug outcome --agent claude --exit 256 /dev/null
 exits 2 'outcome --exit 256: exit code'

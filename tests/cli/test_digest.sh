@@ -75,7 +75,7 @@ run sluice digest --since soon
 exits 2 'no moment'
 run sluice digest --format pdf
 exits 2 'another format: exit code'
-says "sluice: there is no format 'pdf'; there are markdown, html and json
+says "sluice: unknown format 'pdf'; expected markdown, html or json
 usage: sluice digest [--since 12h|yesterday|...] [--format markdown|html|json]" 'another format'
 run sluice digest --json --format html
 exits 2 'two formats'

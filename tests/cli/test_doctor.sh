@@ -46,7 +46,7 @@ run sluice doctor
 exits 1 'a mistake in the configuration: exit code'
 has "  BAD   configuration   $home/sluice.yaml:1: unknown key 'limits.rnus'; did you mean 'limits.runs'?" \
     'a mistake in the configuration'
-has '  warn  store           not looked at' 'and the database is not blamed for it'
+has '  warn  store           not checked' 'and the database is not blamed for it'
 config ''
 cp "$home/sluice.db" good.db
 dd if=/dev/urandom of="$home/sluice.db" bs=4096 count=4 conv=notrunc 2>/dev/null
@@ -87,6 +87,32 @@ has '  BAD   secrets ' 'a looser one that others get to'
 exits 1 'a looser one that others get to: exit code'
 run env -u SLUICE_HOME HOME="$tmp/open" "$SLUICE" config set limits.runs=3
 rule 'and any change makes it private' [ "$(stat -c %a open/.config/sluice/sluice.yaml)" = 600 ]
+# Each fix is a line for a shell: a command that exists here or in Sluice, or a comment.
+pasteable() { # 'which doctor'
+    sed -n 's/^ *-> //p' out >fixes
+    rule "$1: fixes are shell commands" sh -n fixes
+    PATH=$(dirname "$SLUICE"):$PATH
+    sed 's/^sudo //; s/^\([^ ;]*\).*/\1/' fixes | sort -u | while read -r word; do
+        case $word in
+        '#' | '"${EDITOR:-vi}"' | '${EDITOR:-vi}' | apt | systemctl) ;;
+        *) command -v "$word" >/dev/null || echo "$word" ;;
+        esac
+    done >unknown
+    compare /dev/null unknown "$1: fixes begin with a program"
+}
+config 'agents: {claude: {command: [no-such-program]}}'
+run sluice doctor
+pasteable 'without a daemon'
+chmod 755 "$home"
+run sluice doctor
+has "-> chmod 700 '$home'" 'the fix of a home that others may read'
+pasteable 'an open home'
+run sh -c "$(sed -n "s/^ *-> \(chmod 700 .*\)/\1/p" out | head -n 1)"
+rule 'and it can be pasted' [ "$(stat -c %a "$home")" = 700 ]
+config ''
+start
+run sluice doctor
+pasteable 'with a daemon'
 run sluice doctor now
 exits 2 'an argument'
 finish

@@ -6,7 +6,7 @@
 
 run sluice down
 exits 0 'nothing to stop: exit code'
-says 'sluice: no daemon runs' 'nothing to stop'
+says 'sluice: no daemon is running' 'nothing to stop'
 run sluice down --json
 prints '{"stopped":false,"already":true,"runs":0}' 'nothing to stop, as JSON'
 

@@ -34,7 +34,7 @@ follower=$!
 add --project web -- true
 rule '--follow shows what happens' appears 'web-2.1  outcome=ok' followed
 run sluice down
-rule 'and says that the daemon has gone' appears 'the daemon has gone; waiting for it' follow.err
+rule 'and says that the daemon has stopped' appears 'the daemon has stopped; waiting for it' follow.err
 start
 add --project web -- true
 rule 'and goes on with the next one' appears 'web-3.1  outcome=ok' followed

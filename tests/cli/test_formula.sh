@@ -7,7 +7,7 @@ export SLUICE_HOME
 mkdir -p "$SLUICE_HOME/formulas" web/.sluice/formulas
 echo "projects: {web: {path: $tmp/web}}" >"$SLUICE_HOME/sluice.yaml"
 run sluice formula list
-prints "no formula; 'sluice formula --help' tells where they are" 'none yet'
+prints "no formulas found; 'sluice formula --help' shows where they are searched" 'none yet'
 cat >"$SLUICE_HOME/formulas/release.yaml" <<'END'
 description: build and publish
 vars:
@@ -38,8 +38,8 @@ printf 'steps:\n  - run: echo web\n' >web/.sluice/formulas/release.yaml
 run sluice formula show --project web release
 has '1: echo web' 'that of the project goes before'
 run sluice formula check release "$SLUICE_HOME/formulas/release.yaml"
-prints 'release is good: 2 steps
-release is good: 2 steps' 'good ones'
+prints 'release is valid: 2 steps
+release is valid: 2 steps' 'good ones'
 bad() { # TEXT MESSAGE
     printf '%b' "$1" >bad.yaml
     run sluice formula check ./bad.yaml
@@ -52,7 +52,7 @@ bad 'steps:\n  - run: echo {{a\n' "./bad.yaml:2: '{{a' is no variable like {{nam
 bad 'step:\n  - run: x\n' "./bad.yaml:1: a formula has no 'step'; did you mean 'steps'?"
 bad 'vars: {a: 1}\n' './bad.yaml:1: there are no steps in it'
 bad '- run: x\n' './bad.yaml:1: expected a formula with vars and steps, got a list'
-bad 'vars: {1a: x}\nsteps: [{run: x}]\n' "./bad.yaml:1: '1a' is no name of a variable: letters, digits, - and _, a letter first"
+bad 'vars: {1a: x}\nsteps: [{run: x}]\n' "./bad.yaml:1: '1a' is not a name of a variable: letters, digits, - and _, a letter first"
 bad 'vars: {a: {required: true, default: 1}}\nsteps: [{run: x}]\n' "./bad.yaml:1: variable 'a' is required and has a default; leave one out"
 bad 'vars: {a: {must: true}}\nsteps: [{run: x}]\n' "./bad.yaml:1: a variable has no 'must'; it has description, default and required"
 bad 'vars: {a: [1]}\nsteps: [{run: x}]\n' "./bad.yaml:1: 'a': expected a default, or description, default and required, got a list"

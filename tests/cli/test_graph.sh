@@ -14,7 +14,7 @@ exits 3 'without a daemon: exit code'
 start
 run sluice graph
 exits 0 'an empty queue: exit code'
-prints 'no such task is open; --all shows finished ones' 'an empty queue'
+prints 'no matching open task; --all includes finished tasks' 'an empty queue'
 
 add --project web --title 'plan' -- true
 plan=$id
@@ -82,7 +82,7 @@ has '#60;b onload=#34;x#34;#62;#38;amp#59;#92; #34; live"]:::ready' 'mermaid: no
 
 run sluice graph --format png
 exits 2 'another format: exit code'
-says "sluice: there is no format 'png'; there are ascii, dot, mermaid and svg
+says "sluice: unknown format 'png'; expected ascii, dot, mermaid or svg
 usage: sluice graph [ID | --project NAME | --group NAME] [--format ascii|dot|mermaid|svg] ..." 'another format'
 run sluice graph web-1 --project web
 exits 2 'two at once'

@@ -17,10 +17,13 @@ compare overview out 'help'
 rule 'the overview fits a screen of 80 columns and 24 lines' [ "$(wc -l <overview)" -le 23 ]
 rule 'in both directions' [ "$(wc -L <overview)" -le 80 ]
 rule 'with the commands for the first day' [ "$(grep -c '^  [a-z]' overview)" = 12 ]
+printf '%s\n' start: look: control: agents: set-up: >titles
+grep '^[a-z-]*:$' overview >found
+compare titles found 'in groups'
 run sluice help --all
 cp out everything
 rule 'the list of all fits 80 columns' [ "$(wc -L <everything)" -le 80 ]
-commands=$(sed -n '/^exit codes:/q; s/^  \([a-z]*\) .*/\1/p' everything)
+commands=$(sed -n '/^exit codes:/q; s/^  \([a-z-]*\) .*/\1/p' everything)
 rule 'and are listed once' [ "$(echo "$commands" | sort | uniq -d | wc -l)" = 0 ]
 for command in $commands; do
     run sluice "$command" --help
@@ -43,6 +46,50 @@ for command in $commands; do
     done <names >missing
     compare /dev/null missing "man sluice-$command has every option"
 done
+
+# The options of `add` stand in groups, everywhere from the same table, and the examples come first.
+printf '%s\n' 'What to run' 'Where it belongs' 'When it may start' 'When it is finished' 'Best of several' \
+    'What happens when it fails' Limits 'Several tasks at once' 'How it is added' >groups
+run sluice add --help
+sed -n '/^options:/,/^exit codes:/s/^  \([A-Z][A-Za-z ]*\):$/\1/p' out | grep -vx General >found
+compare groups found 'add --help has its options in groups'
+sed -n 's/^| \*\*\(.*\)\*\* | |$/\1/p' "$root/docs/reference/cli/add.md" >found
+compare groups found 'and so has docs/reference/cli/add.md'
+"$root/scripts/man-page" "$root/docs/reference/cli/add.md" | sed -n 's/^\.SS //p' | head -n 9 >found
+compare groups found 'and man sluice-add'
+rule 'examples come before options: --help' [ "$(grep -n '^examples:' out | cut -d : -f 1)" -lt "$(grep -n '^options:' out | cut -d : -f 1)" ]
+rule 'examples come before options: the page' [ "$(grep -n '^```sh' "$root/docs/reference/cli/add.md" | head -n 1 | cut -d : -f 1)" -lt \
+    "$(grep -n '^| option' "$root/docs/reference/cli/add.md" | cut -d : -f 1)" ]
+
+# Names from other programs, and names that are nearly right.
+suggests() { # TEXT ARGS...: what the error says
+    text=$1
+    shift
+    run sluice "$@"
+    rule "$*: $text" grep -qF -e "; did you mean '$text'?" err
+}
+suggests list lst
+suggests add enqueue
+suggests list squeue
+suggests cancel scancel
+suggests schedule crontab
+suggests "up' or 'resume" start
+suggests add help submit
+suggests --title add --label x -- true
+suggests --after run --dependency 3 -- true
+suggests 'sluice schedule add --cron' add --cron @daily -- true
+suggests --timeout add --timeuot 3 -- true
+suggests validate add --until validte -- true
+suggests limits.runs config set limit.runs=3
+suggests limits.runs config set concurrency=3
+suggests never config set agents.claude.resume=nevr
+suggests markdown digest --format markdwn
+printf 'tasks:\n- command: make\n' >foreign.yaml
+suggests "argv' or 'run" add --file foreign.yaml
+printf 'tasks:\n- run: make\n  dependencies: [1]\n' >foreign.yaml
+suggests depends_on add --file foreign.yaml
+printf 'tasks:\n- run: make\n  merge: diretc\n' >foreign.yaml
+suggests direct add --file foreign.yaml
 
 # Files that are generated from the commands are up to date.
 run "$root/scripts/command-pages" --check "$SLUICE"

@@ -11,14 +11,14 @@ run sluice import cards
 exits 2 'no folder: exit code'
 run sluice import cards .
 exits 2 'no agent: exit code'
-says "sluice: who shall be told the cards? give --agent
+says "sluice: --agent is required
 usage: sluice import cards [OPTIONS] --agent NAME DIR" 'no agent'
 run sluice import cards --agent claude nowhere
 exits 2 'no such folder: exit code'
 says "sluice: cannot read 'nowhere': No such file or directory" 'no such folder'
 mkdir empty
 run sluice import cards --agent claude empty
-says "sluice: there is no folder phase-* in 'empty'" 'no board'
+says "sluice: there is no directory phase-* in 'empty'" 'no board'
 mkdir -p board/phase-1/backlog
 printf -- '---\nagent_flow: [a]\n---\nx\n' >board/phase-1/backlog/a.md
 run sluice import cards --agent claude board

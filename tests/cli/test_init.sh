@@ -11,6 +11,9 @@ exits 0 'init: exit code'
 rule 'only its owner can read it: secrets of agents may come into it' [ "$(stat -c %a "$file")" = 600 ]
 has "wrote $file (preset sluice)" 'it says what it wrote'
 has 'sluice run -- echo hello' 'and what to do next'
+has '  git          /' 'it says what is installed'
+rule 'it ends with the next command' [ "$(tail -n 1 out)" = '  sluice run -- echo hello' ]
+rule 'and asks nothing without a terminal' not grep -qF '?' out
 cp "$file" first.yaml
 "$SLUICE" config show --file /dev/null | sed 's/ *default$//; s/ *preset sluice$//' >before
 "$SLUICE" config show | sed 's/ *default$//; s/ *preset sluice$//; s/ *sluice.yaml:[0-9]*$//' >after
@@ -55,11 +58,50 @@ done
 
 run sluice init --preset lopr
 exits 2 'no such preset: exit code'
-says "sluice: there is no preset 'lopr'; there are sluice, loopr, conductor, gastown, agency, agent-queue
-usage: sluice init [--preset NAME] [--force] [--service]" 'no such preset'
+says "sluice: unknown preset 'lopr'; expected one of sluice, loopr, conductor, gastown, agency, agent-queue
+usage: sluice init [--preset NAME] [--yes] [--force] [--service]" 'no such preset'
 run env SLUICE_HOME=/dev/null/home "$SLUICE" init
 exits 1 'a folder that cannot be: exit code'
 rule 'a folder that cannot be: one sentence' [ "$(wc -l <err)" = 1 ]
+# On a terminal of 80x24 it asks at most four questions.
+. "$here/terminal.sh"
+mkdir bin run run/systemd
+printf '#!/bin/sh\necho 2.1.0\n' >bin/claude
+chmod +x bin/claude
+mkdir "$HOME/.claude"
+echo '{}' >"$HOME/.claude/.credentials.json"
+: >run/systemd/private
+for program in git env sh; do
+    ln -s "$(command -v "$program")" "bin/$program"
+done
+export XDG_RUNTIME_DIR="$tmp/run"
+mux new-session -d -x 80 -y 24 "env PATH=$tmp/bin SLUICE_HOME=$home $SLUICE init --force; sh"
+shows 'How many tasks may run at the same time?' 'the first question'
+rule 'an agent was found, and its login' grep -q '^  claude .*logged in' out
+rule 'a missing program comes with the command that installs it' grep -q 'apt install bubblewrap' out
+keys many Enter
+shows "expected a whole number" 'a bad answer is refused'
+keys 3 Enter
+shows 'dollars may agents spend per day? [unlimited]' 'the second question'
+keys 7.50 Enter
+shows 'Run agents without a sandbox? [Y/n]' 'the third question'
+keys n Enter
+shows 'Start the daemon at boot' 'the fourth question'
+keys n Enter
+shows 'next, type:' 'and no fifth one'
+screen
+rule 'the next command is the last line' [ "$(grep -A 1 '^next, type:' out | tail -n 1)" = '  sluice run -- echo hello' ]
+rule 'it fits the screen' grep -qF "wrote $home/sluice.yaml" out
+for value in limits.runs=3 budget_usd=7.5 tasks.sandbox=bubblewrap; do
+    run sluice config get "${value%=*}"
+    prints "${value#*=}" "the answer is a setting: $value"
+done
+mux kill-server
+mux new-session -d -x 80 -y 24 "env PATH=$tmp/bin $SLUICE init --force --yes; sh"
+shows 'next, type:' '--yes asks nothing'
+run sluice config get limits.runs
+rule '--yes: the default' [ "$(cat out)" != 3 ]
+
 run sluice init now
 exits 2 'an argument too many'
 finish

@@ -59,7 +59,7 @@ rule 'more than one page, every task once' [ "$(sort -u out | wc -l)" = 1100 ]
 run sluice list --all --ids
 rule '--all' [ "$(sort -u out | wc -l)" = 1203 ]
 run sluice list --state draft --limit 2
-has '  ... and more; --limit N or --all shows them' 'what is cut is said'
+has '  ... and more; use --limit N or --all to show them' 'what is cut is said'
 run sluice list --state draft --limit 2 --json
 [ "$(grep -c '^{"id":' out)" = 2 ] && grep -q '^"next":"' out
 report $? 'as JSON: the limit, and where to go on'

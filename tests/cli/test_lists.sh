@@ -19,7 +19,7 @@ run sluice add --dry-run -- echo {} ::: a 'b c'
 exits 0 'a dry run without a daemon: exit code'
 prints "new: echo a
 new: echo 'b c'" 'a dry run prints what would be added'
-says 'sluice: no daemon runs: the tasks were not checked' 'and says that nothing has checked it'
+says 'sluice: no daemon is running: the tasks were not checked' 'and says that nothing has checked it'
 run sluice list
 exits 3 'and starts no daemon'
 run sluice add --dry-run -- echo "it's" ''
@@ -154,10 +154,10 @@ run sluice add --title {} -- echo ::: a 'b
 c'
 exits 2 'a line end in a title: exit code'
 rule 'a line end in a title' grep -q "^sluice: input 2 ('b c'): option '--title': expected one line" err
-bad 2 "the prompt is in '--prompt'" --agent echo --prompt x words ::: a
+bad 2 "the prompt is given with '--prompt'" --agent echo --prompt x words ::: a
 bad 2 "'--prompt' and '--prompt-file' cannot be used together" --agent echo --prompt x --prompt-file prompt.md ::: a
 bad 2 'lists of inputs cannot be used with --file' --file tasks.yaml --arg-file list
-bad 2 "':::' does not go with --file" --file tasks.yaml ::: a
+bad 2 "unexpected argument ':::' with --file" --file tasks.yaml ::: a
 bad 2 "there is no project 'nowhere'; 'sluice project add nowhere' makes it" --project nowhere -- echo ::: a b
 bad 2 "task 2: there is no agent 'nobody'" --agent {} hello ::: echo nobody
 awk 'BEGIN { for (i = 0; i < 1001; i++) print i }' >thousand
@@ -167,11 +167,11 @@ exits 2 'an input that is not UTF-8'
 rule 'nothing was added' [ "$("$SLUICE" list --all --ids | wc -l)" = "$before" ]
 run sluice run -- echo ::: a b
 exits 2 'run: exit code'
-grep -q "^sluice: 'run' follows one task; 'sluice add' takes lists of inputs (:::)" err
+grep -q "^sluice: 'run' follows one task; use 'sluice add' for lists of inputs (:::)" err
 report $? "'run' takes no lists"
 run sluice add --dry-run --project nowhere -- echo ::: a
 exits 2 'a dry run is checked by the daemon'
 run sluice add --dry-run --project web --external-id card-1 -- echo ::: a
-rule 'a dry run tells what is there already' grep -q '^web-[0-9]* already: draft$' out
+rule 'a dry run tells what already exists' grep -q '^web-[0-9]* already: draft$' out
 rule 'and adds nothing' [ "$("$SLUICE" list --all --ids | wc -l)" = "$before" ]
 finish

@@ -78,8 +78,8 @@ rm opencode.jsonc
 printf '{\n  "mcp": [}\n' >opencode.json
 cp opencode.json before
 run sluice mcp install --agent opencode --project --yes
-exits 1 'a file that is no JSON: exit code'
-rule 'says what to add by hand' grep -q 'add this by hand' err
+exits 1 'a file that is not JSON: exit code'
+rule 'says what to add by hand' grep -q 'add this manually' err
 compare before opencode.json 'and changes nothing'
 for table in '[mcp_servers.sluice]' '[ mcp_servers . "sluice" ]' "[mcp_servers.'sluice']"; do
     printf '%s\ncommand = "mine"\n' "$table" >"$HOME/.codex/config.toml"

@@ -24,7 +24,7 @@ none() { ! command -v "$1" >/dev/null; }
 run sluice doctor
 exits 0 'an agent that cannot work is no fault'
 has "  warn  agent claude    $tmp/bin/claude, 2.1.325 (Claude Code), not logged in" 'program, version, login'
-has "-> run 'claude' once and log in, or put ANTHROPIC_API_KEY=... into a file and set agents.claude.env_file to its path" 'what to do'
+has "-> claude # log in once; or put ANTHROPIC_API_KEY=... in a file and run: sluice config set agents.claude.env_file=FILE" 'what to do'
 has "codex-cli 0.166.0, not logged in" 'the version is the line that has one, and not a warning'
 none gemini && ! grep -q 'agent gemini' out
 report $? 'agents that are neither here nor configured are not listed'
@@ -61,7 +61,7 @@ printf 'CODEX_API_KEY=sk-1\n' >key.env
 rule_login 'by the one that it reads' codex yes
 config "agents: {second: {adapter: claude, command: [claude]}}"
 run sluice doctor
-has 'set agents.second.env_file to its path' 'the setting of that agent is named'
+has 'agents.second.env_file=FILE' 'the setting of that agent is named'
 config 'agents: {codex: {env_command: [cat, key.env]}}'
 rule_login 'by secrets of a command' codex yes
 config ''
@@ -102,7 +102,7 @@ config 'tasks: {sandbox: none}'
 agent claude 'exit 0'
 run sluice add --draft --agent claude 'Do it.'
 exits 0 'add: exit code'
-rule 'add warns of a missing login' grep -q "agent 'claude': it seems not to be logged in; run 'claude' once and log in" err
+rule 'add warns of a missing login' grep -q "agent 'claude': it seems not to be logged in; claude # log in once" err
 : >"$HOME/.claude/.credentials.json"
 run sluice add --draft --agent claude 'Do it.'
 grep -q "agent 'claude': without a sandbox it may edit files, but commands will be denied; sluice config set agents.claude.args" err
@@ -119,7 +119,7 @@ run sluice add --draft --agent claude --json 'Do it.'
 [ "$code" = 0 ] && [ ! -s err ]
 report $? 'nor if they are allowed by args'
 run sluice add --draft --agent gemini 'Do it.'
-rule 'add warns of a missing program' grep -q "agent 'gemini': its program 'gemini' was not found; install it, or set agents.gemini.command" err
+rule 'add warns of a missing program' grep -q "agent 'gemini': its program 'gemini' was not found; sluice config set agents.gemini.command=PROGRAM" err
 rule 'and adds the task' [ "$code" = 0 ]
 
 # The same for every command that adds tasks or starts them: once for each agent.
@@ -155,18 +155,18 @@ run sluice doctor
 exits 0 'acp: exit code'
 rule 'acp: its command is found' grep -q "  ok    agent here .*$tmp/bin/claude" out
 has "'$tmp/bin/none' was not found" 'or not'
-has '-> install it, or set agents.lost.command' 'and what to do'
+has '-> sluice config set agents.lost.command=PROGRAM # or install it' 'and what to do'
 mkdir installed
 cp "${SLUICE%/*}/sluice" "${SLUICE%/*}/sluiced" "${SLUICE%/*}/sluice-shim" installed
 run env PATH="$tmp/bin" "$tmp/installed/sluice" doctor
 has "  warn  agent here      $tmp/bin/claude, but 'sluice-acp' was not found" 'acp: our own program is missing'
-has "-> install it beside 'sluice'" 'and where it belongs'
+has "-> # install the package of Sluice again" 'and where it belongs'
 config ''
 
 # init.
 rm -f "$home/sluice.yaml"
 run sluice init
-has 'sluice add --agent claude "..."' 'init names an agent that can work'
+has 'sluice run --agent claude ' 'init names an agent that can work'
 has "agent 'codex' was found, but it seems not to be logged in" 'and what another one needs'
 grep -q '^#  claude: # found here' "$home/sluice.yaml" && grep -q '^#  codex: #' "$home/sluice.yaml"
 report $? 'it writes those that are there'

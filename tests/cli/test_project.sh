@@ -12,7 +12,7 @@ exits 0 'add: exit code'
 prints 'web added; its tasks are called web-N' 'add'
 run sluice project add web
 exits 1 'add a second time: exit code'
-says "sluice: project 'web' is there already" 'add a second time'
+says "sluice: project 'web' already exists" 'add a second time'
 run sluice project add nowhere --path "$tmp/no such folder"
 exits 2 'add a folder that is not there: exit code'
 says "sluice: cannot use the folder '$tmp/no such folder': No such file or directory" \

@@ -143,7 +143,7 @@ formula "has no variable 'who'" --formula steps.yaml --var what=1 --var who=2
 formula 'expected words KEY=VALUE' --formula steps.yaml --var what
 formula '--var needs --formula' --var what=1 -- true
 formula '--file and --formula cannot be used together' --file steps.yaml --formula steps.yaml
-formula "does not go with --formula" --formula steps.yaml --var what=1 -- true
+formula "unexpected argument 'true' with --formula" --formula steps.yaml --var what=1 -- true
 run sluice schedule add bad --every 1h
 exits 2 'no task: exit code'
 rule 'nothing was stored' [ "$before" = "$(cat "$home/sluice.yaml")" ]

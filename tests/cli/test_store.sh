@@ -36,7 +36,7 @@ has '"rows":{"projects":1,"limiters":0,' 'show as JSON: every table'
 run sluice store copy current copy.db
 exits 0 'copy'
 has 'copied: 1 tasks, 1 runs, ' 'copy: what'
-has 'both compared: the same' 'copy: and that it is'
+has ", verified" 'copy: and that it is'
 has "from  $home/sluice.db" 'copy: from where'
 has "next  sluice config set store.url=$tmp/copy.db && sluice up" 'copy: how to go on'
 rule 'no progress where nobody looks' [ ! -s err ]

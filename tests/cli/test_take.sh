@@ -16,7 +16,7 @@ rule 'the task is done, whatever the exit code' [ "$(value web-1 state)" = 'done
 add --project web --hold -- true
 run sh -c ": | SHELL=/bin/sh '$SLUICE' take web-2 --then continue"
 exits 0 'take --then continue: exit code'
-has 'web-2 goes on unattended' 'and it goes on'
+has 'web-2 continues unattended' 'and it goes on'
 run sluice wait web-2
 exits 0 'to its end'
 run sh -c ": | SHELL=/bin/sh '$SLUICE' take web-2 --then hold --json | tail -n 1"

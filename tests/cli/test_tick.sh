@@ -6,11 +6,11 @@
 
 run sluice tick --dry-run
 exits 0 'nothing waits: exit code'
-prints "nothing would start; 'sluice status' tells why" 'nothing waits'
+prints "nothing would start; 'sluice status' shows why" 'nothing waits'
 run sluice tick --dry-run --json
 prints '{"start":[]}' 'nothing waits, as JSON'
 run sluice tick
-prints "nothing to start; 'sluice status' tells why" 'a tick without work'
+prints "nothing to start; 'sluice status' shows why" 'a tick without work'
 
 # In the preset gastown with a finite cap, one task starts with each tick, whether periodic or manual.
 run sluice down
@@ -40,7 +40,7 @@ rule 'f123: and it runs' becomes web-2 running
 # A manual tick while nothing can start has no later effect.
 "$SLUICE" pause >/dev/null
 run sluice tick
-prints "nothing to start; 'sluice status' tells why" 'f123: a tick while everything is paused starts nothing'
+prints "nothing to start; 'sluice status' shows why" 'f123: a tick while everything is paused starts nothing'
 "$SLUICE" resume >/dev/null
 rule 'f123: and nothing later' [ "$(value web-3 gate)" = pace ]
 

@@ -43,14 +43,13 @@ TEST(f128_host_names_the_floor_with_its_figures) {
     host.host.memory_free_mb = 8000;
     host.host.load_milli = 500;
     assert_int_equal(world_apply(w, &host), 0);
-    assert_string_equal(message(w, "task"),
-                        "1200 MB of disk are free, a start needs 5000 MB; make room, or lower "
-                        "host.disk_free_gb");
+    assert_string_equal(message(w, "task"), "1200 MB of disk are free, a start needs 5000 MB; free "
+                                            "disk space, or lower host.disk_free_gb");
     host.host.load_milli = 2500;
     assert_int_equal(world_apply(w, &host), 0);
     assert_string_equal(message(w, "task"),
-                        "1200 MB of disk are free, a start needs 5000 MB; make room, or lower "
-                        "host.disk_free_gb; processor time is short too");
+                        "1200 MB of disk are free, a start needs 5000 MB; free disk space, or "
+                        "lower host.disk_free_gb; processor time is short too");
     host.host.disk_free_mb = 90000;
     assert_int_equal(world_apply(w, &host), 0);
     assert_string_equal(message(w, "task"),
@@ -59,9 +58,8 @@ TEST(f128_host_names_the_floor_with_its_figures) {
     host.host.load_milli = -1;
     host.host.memory_free_mb = 999;
     assert_int_equal(world_apply(w, &host), 0);
-    assert_string_equal(message(w, "task"),
-                        "999 MB of memory are free, a start needs 1000 MB; end something, or lower "
-                        "host.memory_free_mb");
+    assert_string_equal(message(w, "task"), "999 MB of memory are free, a start needs 1000 MB; "
+                                            "free memory, or lower host.memory_free_mb");
 }
 
 TEST(f128_project_distinguishes_paused_from_inactive) {

@@ -190,7 +190,7 @@ is 200 'and the one before goes on'
 mkdir dist && echo 'a page of mine' >dist/index.html
 run "$SLUICED" --web-dir "$tmp/nothing"
 exits 1 'no such folder: exit code'
-rule 'no such folder' grep -qF "'$tmp/nothing' is no folder: --web-dir wants that of the built dashboard" err
+rule 'no such folder' grep -qF "'$tmp/nothing' is not a directory: --web-dir wants that of the built dashboard" err
 "$SLUICED" --web-dir "$tmp/dist" >/dev/null 2>&1 &
 rule 'the daemon serves a folder' soon test -S "$home/sluice.sock"
 link=$("$SLUICE" dash --print 2>/dev/null)

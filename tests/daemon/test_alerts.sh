@@ -71,7 +71,7 @@ child=$id
 rule 'f086 a task whose children wait for it has failed: one alert' opens "chain:$parent"
 run sluice status
 has "'$parent' is failed, and '$child' waits for it: retry it, or cancel what waits" 'f086 with the child that waits'
-has '1 waits for what failed' 'f086 and it is counted'
+has '1 waits for failed tasks' 'f086 and it is counted'
 run sluice why "$child"
 has "waits for its parent '$parent', which is failed; retry it" 'f086 why says what to do'
 "$SLUICE" cancel "$child" >/dev/null
@@ -114,7 +114,7 @@ rule 'f022 a task that runs longer than alerts.stuck_s: an alert' opens "run:$ru
 rule 'f022 tasks that wait longer: one alert for the place that all of them lack' opens stuck:lease:resource:gpu
 run sluice status
 rule 'f022 it names the oldest, since when, and what stops it' \
-    grep -Eq "stuck:lease:resource:gpu .*'$(printf '%s' "$runs" | sed 's/[0-9]*$//')[0-9]+' waits for [0-9]+ min already: .*gpu" out
+    grep -Eq "stuck:lease:resource:gpu .*'$(printf '%s' "$runs" | sed 's/[0-9]*$//')[0-9]+' has been waiting for [0-9]+ min: .*gpu" out
 rule 'f022 three tasks, one alert' [ "$("$SLUICE" debug events | grep -c '"key":"stuck:')" = 1 ]
 "$SLUICE" pause >/dev/null
 unblock go

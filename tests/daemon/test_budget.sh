@@ -62,7 +62,7 @@ run sluice release "$id"
 rule 'a run that passes its budget is stopped while it runs, and its task held' becomes "$id" held
 rule 'for its budget, and nothing is counted' [ "$(value "$id" hold) $(value "$id" failures) $(value "$id" losses)" = 'budget 0 0' ]
 run sluice why "$id"
-has "its last run has used 1,500 of 1,000 tokens; raise it with \`sluice budget $id --run-tokens N\`, then it goes on" \
+has "its last run has used 1,500 of 1,000 tokens; raise it with \`sluice budget $id --run-tokens N\` to let it continue" \
     'why says how much, and what lets it go on'
 run sluice show "$id"
 has 'stopped: it has used 1,500 of 1,000 tokens' 'and show why the run has ended'
@@ -92,7 +92,7 @@ rule 'what was used is known' [ "$(budget "$id" task tokens)" = 600 ]
 unblock "plays/$id.2.stay"
 rule 'when all is used the task is held, and not repeated' becomes "$id" held
 run sluice why "$id"
-has "it has used 1,100 of 1,000 tokens; raise it with \`sluice budget $id --tokens N\`, then it goes on" 'for its own budget'
+has "it has used 1,100 of 1,000 tokens; raise it with \`sluice budget $id --tokens N\` to let it continue" 'for its own budget'
 run sluice budget "$id"
 exits 0 'budget shows it: exit code'
 has '1,100' 'what was used'
@@ -135,7 +135,7 @@ run sluice why "$waiting"
 has "project 'shop' has used \$1.25 of \$1.00 in 24 h" 'and why names the dollars'
 add --project api -- true
 rule 'that of others does not' becomes "$id" 'done'
-rule 'what runs goes on' [ "$(value "$live" state)" = running ]
+rule 'running tasks continue' [ "$(value "$live" state)" = running ]
 unblock "plays/$live.1.stay"
 rule 'to its end' becomes "$live" 'done'
 kill -9 "$(pid_of_daemon)"

@@ -48,7 +48,7 @@ rule 'f067 the reason names the floor, what is free and what clears it' \
 rule 'f067 one alert, with figures and what it takes' sh -c \
     'echo "$1" | grep -Eq "^[0-9]+ MB of disk are free, the floor is 200 MB .*until [0-9]+ MB more are free"' - "$(alert disk)"
 rule 'f067 the log has the warning' grep -q 'Low disk space, not starting tasks available_gb=0\.' "$home/sluice.log"
-rule 'f067 what runs goes on' [ "$(value "$runs" state)" = running ]
+rule 'f067 running tasks continue' [ "$(value "$runs" state)" = running ]
 unblock "$tmp/go"
 rule 'f067 and its end is recorded' becomes "$runs" 'done'
 rm "$home/filling"

@@ -27,7 +27,7 @@ becomes "$broken" failed
 run sluice why "$patient"
 has "waits for '$broken', which is failed; retry it" 'a failed dependency is named, with what to do'
 run sluice status
-has '1 waits for what failed' 'status counts what waits for a failed one'
+has '1 waits for failed tasks' 'status counts what waits for a failed one'
 : >mended
 run sluice retry "$broken"
 rule 'retry of a dependency revives what waits for it' becomes "$patient" 'done'
@@ -106,7 +106,7 @@ add -- true
 run sluice why "$id"
 has 'go on with: sluice resume' 'nothing starts while paused, and that is said'
 unblock go
-rule 'what runs goes on while paused' becomes "$running" 'done'
+rule 'running tasks continue while paused' becomes "$running" 'done'
 "$SLUICE" down >/dev/null 2>&1
 "$SLUICE" up >/dev/null 2>&1
 run sluice status

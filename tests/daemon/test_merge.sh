@@ -184,7 +184,7 @@ waits_for_others() {
     grep -q 'somebody else merges' "$tmp/out"
 }
 soon waits_for_others
-has 'waits: somebody else merges in this repository' 'a merge waits for other programs that have the lock'
+has 'waits for another merge in this repository' 'a merge waits for other programs that have the lock'
 unblock hold
 rule 'and goes on when they are ready' becomes "$id" 'done'
 for n in 1 2 3 4 5 6; do

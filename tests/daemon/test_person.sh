@@ -39,7 +39,7 @@ run sluice wait --json --timeout 0 "$task"
 has '"needs_person":true' 'JSON says it, too'
 run sluice why "$task"
 has "claude said: \"$words\"" 'why quotes the agent'
-has "run 'claude' once and log in, or put ANTHROPIC_API_KEY=... into a file and set agents.claude.env_file to its path" \
+has "claude # log in once; or put ANTHROPIC_API_KEY=... in a file and run: sluice config set agents.claude.env_file=FILE" \
     'and says how to log in'
 has '; then: sluice limiter clear claude' 'and what goes on then'
 run sluice status
@@ -48,7 +48,7 @@ run sluice digest
 has "claude said \"$words\"" 'the digest, too'
 has 'sluice limiter clear claude' 'with the command'
 run sluice limiter list --json
-has "\"agent\":\"claude\",\"said\":\"$words\",\"fix\":\"run 'claude' once" 'and the list of accounts'
+has "\"agent\":\"claude\",\"said\":\"$words\",\"fix\":\"claude # log in once" 'and the list of accounts'
 kill -9 "$(pid_of_daemon)"
 run sluice up
 run sluice why "$task"

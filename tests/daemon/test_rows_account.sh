@@ -56,7 +56,7 @@ waiting=$id
 rule 'f070 f073 another project with the same account waits for it' [ "$(value "$waiting" gate)" = limiter ]
 add --project api --until exit --limiter second -- true
 rule 'f070 another account is another state' becomes "$id" 'done'
-rule 'f073 what runs goes on' [ "$(value "$talker" state) $(value "$user" state)" = 'running running' ]
+rule 'f073 running tasks continue' [ "$(value "$talker" state) $(value "$user" state)" = 'running running' ]
 run sluice why "$waiting"
 has 'account' 'f073 why names the account'
 opens=$(account opens_at)

@@ -56,7 +56,7 @@ add --project plain -- true
 rule 'so does one that never had a section' becomes "$id" 'done'
 
 unblock "$tmp/gate"
-rule 'what runs goes on to its end' becomes "$live" 'done'
+rule 'running tasks continue to its end' becomes "$live" 'done'
 rule 'nothing starts after it' in_state "$waits" ready
 run sluice project resume web
 exits 4 'resume is refused: exit code'

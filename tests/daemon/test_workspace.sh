@@ -94,7 +94,7 @@ rmdir p3
 add -p pool --workspace "$tmp/p3" -- true
 becomes "$id" failed
 run sluice show "$id"
-has "workspace '$tmp/p3' is no folder" 'a path that is gone is a launch failure, with a sentence'
+has "workspace '$tmp/p3' is not a directory" 'a path that is gone is a launch failure, with a sentence'
 mkdir p3
 
 # --- worktrees -------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ appears "$tmp/clone" "$home/runs/$other/1/out.log"
 add -p pool -- pwd
 becomes "$id" failed
 run sluice show "$id"
-has "workspace '$tmp/plain' is no folder" 'a path that is gone is said when no other is free'
+has "workspace '$tmp/plain' is not a directory" 'a path that is gone is said when no other is free'
 mv elsewhere plain
 unblock go1
 becomes "$other" 'done'

@@ -40,7 +40,7 @@ static void on_send(void *ctx, enum mcp_kind kind, const char *text, size_t size
     assert_null(memchr(text, '\n', size));
     json_t *message = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
     if (!message)
-        fail_msg("this is no JSON: %.*s", (int)size, text);
+        fail_msg("this is not JSON: %.*s", (int)size, text);
     (void)json_array_append_new(k->sent,
                                 json_pack("{s:i, s:o}", "kind", (int)kind, "message", message));
 }

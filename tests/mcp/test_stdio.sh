@@ -30,7 +30,7 @@ report $? 'no daemon was started for it'
 
 speak "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{$meta}}" 'junk' ''
 has '"resultType":"complete"' 'discover'
-has '"code":-32700' 'a line that is no JSON'
+has '"code":-32700' 'a line that is not JSON'
 rule 'an empty line is nothing' [ "$(wc -l <out)" -eq 2 ]
 
 printf '{"jsonrpc":"2.0","id":7,"method":"ping"}' | timeout "$patience" "$SLUICE" mcp >out 2>err

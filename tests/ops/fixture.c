@@ -330,7 +330,7 @@ const json_t *reply_at(const struct reply *r, const char *path) {
 const char *reply_text(const struct reply *r, const char *path) {
     const json_t *value = reply_at(r, path);
     if (!json_is_string(value))
-        fail_msg("'%s' is no text in: %s", path, r->text);
+        fail_msg("'%s' is not text in: %s", path, r->text);
     return json_string_value(value);
 }
 

@@ -295,7 +295,7 @@ TEST(names_are_plain_and_taken_once) {
     ops_refused(&o, 409, "/v1/tokens", "{\"name\":\"phone\"}",
                 "there is a token 'phone' already: choose another name, or revoke it");
     ops_refused(&o, 400, "/v1/tokens", "{\"name\":\"a b\"}",
-                "'a b' is no name of a token: use 1 to 64 letters, digits, dots, hyphens and "
+                "'a b' is not a name of a token: use 1 to 64 letters, digits, dots, hyphens and "
                 "underscores");
     ops_expect(&o, 400, "POST", "/v1/tokens", "{\"name\":\"x\",\"scope\":\"owner\"}");
     ops_expect(&o, 400, "POST", "/v1/tokens", "{\"name\":\"x\",\"expires_s\":0}");

@@ -299,7 +299,7 @@ TEST(f146_merging_that_cannot_be_is_refused_when_it_is_slung) {
                 "merge 'direct' needs a branch to merge: 'sluice config set "
                 "projects.default.workspace_mode=worktree' makes one for each task");
     ops_refused(&o, 400, "/v1/tasks/sling", "{\"tasks\":[\"1\"],\"base_branch\":\"a..b\"}",
-                "'base_branch' 'a..b' is no name of a branch");
+                "'base_branch' 'a..b' is not a name of a branch");
     assert_int_equal(state_of(&o, 1), TASK_DRAFT);
     expect(&o, "sling", "{\"tasks\":[\"1\"],\"merge\":\"none\"}", "ready", false);
 }

@@ -106,10 +106,11 @@ TEST(f019_dependencies_are_trimmed_split_and_each_once) {
     task_id on[4];
     assert_int_equal(core_task_depends(engine_core(o.engine), a, on, 4), 2);
     assert_int_equal(core_task_depends(engine_core(o.engine), b, on, 4), 2);
-    refused_task(&o, 404, "\"argv\":[\"a\"],\"depends_on\":\"t-99\"",
-                 "it depends on 't-99', which is no task; force lets it wait for one");
+    refused_task(
+        &o, 404, "\"argv\":[\"a\"],\"depends_on\":\"t-99\"",
+        "it depends on 't-99', which does not exist; use force to let it wait for that task");
     refused_task(&o, 400, "\"argv\":[\"a\"],\"depends_on\":\"build\"",
-                 "it depends on 'build', which is no id and no name of this batch");
+                 "it depends on 'build', which is neither an id nor a name of this batch");
     refused_task(&o, 400, "\"name\":\"me\",\"argv\":[\"a\"],\"depends_on\":\"me\"",
                  "task 'me' depends on itself");
 }

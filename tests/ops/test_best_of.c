@@ -113,7 +113,7 @@ TEST(bad_input_is_named_and_nothing_is_stored) {
         { "\"project\":\"tree\",\"prompt\":\"go\",\"agents\":[\"none\"],\"best_of\":2",
           "there is no agent 'none'", 404 },
         { "\"project\":\"tree\",\"argv\":[\"true\"],\"agents\":[\"one\"],\"best_of\":2",
-          "a command is not given to agents" },
+          "a command does not use agents" },
         { "\"project\":\"tree\",\"argv\":[\"true\"],\"best_of\":2,\"merge\":\"mr\"",
           "'merge' does not go with 'best_of'" },
     };

@@ -94,11 +94,10 @@ TEST(a_run_over_budget_continues_and_its_task_is_then_held) {
     ends(&o, task, 1);
     assert_held_for_budget(&o, task);
     assert_int_equal(view(&o, task).failures, 1); /* its outcome is kept */
-    assert_why(
-        &o, task,
-        "its last run has used 120,000 of 100,000 tokens; raise it with `sluice budget web-1 "
-        "--run-tokens N`, then it goes on, or let it try again as it is with `sluice release "
-        "web-1`");
+    assert_why(&o, task,
+               "its last run has used 120,000 of 100,000 tokens; raise it with `sluice budget "
+               "web-1 --run-tokens N` to let it continue, or let it try again as it is with "
+               "`sluice release web-1`");
     ops_restart(&o);
     turns(&o);
     assert_held_for_budget(&o, task);
@@ -187,8 +186,8 @@ TEST(a_task_budget_covers_all_its_runs_and_restarts) {
     ends(&o, task, 1);
     assert_held_for_budget(&o, task);
     assert_why(&o, task,
-               "it has used 1,000 of 1,000 tokens; raise it with `sluice budget web-1 --tokens N`, "
-               "then it goes on");
+               "it has used 1,000 of 1,000 tokens; raise it with `sluice budget web-1 --tokens N` "
+               "to let it continue");
     assert_int_equal(budget(&o, task).unknown, 1);
     ops_restart(&o);
     turns(&o);
@@ -323,7 +322,7 @@ TEST(the_rest_of_a_child_goes_back_to_its_parent) {
     assert_int_equal(engine_budget_left(o.engine, task).usd, 6000000);
     (void)child_of(&o, task, "\"tokens\":1,\"usd\":6.01,", 403, "'web-1' has $6.00 left");
     (void)child_of(&o, task, "\"tokens\":401,\"usd\":1,", 403, "'web-1' has 400 left");
-    (void)child_of(&o, task, "\"tokens\":1,", 403, "say what the child may cost");
+    (void)child_of(&o, task, "\"tokens\":1,", 403, "'usd' is required");
     starts(&o, child);
     reports(&o, child, 250, "1.5");
     ends(&o, child, 0);

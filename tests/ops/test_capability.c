@@ -230,7 +230,7 @@ TEST(what_a_run_may_not_choose_is_refused) {
     static const struct {
         const char *members, *part;
     } rows[] = {
-        { "\"argv\":[\"/bin/sh\",\"-c\",\"id\"]", "no command" },
+        { "\"argv\":[\"/bin/sh\",\"-c\",\"id\"]", "not a command" },
         { "\"checks\":[[\"id\"]]", "'checks'" },
         { "\"env\":{\"LD_PRELOAD\":\"/tmp/x.so\"}", "'env'" },
         { "\"workspace\":\"../../etc\"", "'workspace'" },
@@ -244,8 +244,8 @@ TEST(what_a_run_may_not_choose_is_refused) {
         { "\"limiter\":\"anthropic\"", "'limiter'" },
         { "\"external_id\":\"x\"", "'external_id'" },
         { "\"memory_mb\":1", "'memory_mb'" },
-        { "\"executor\":\"slurm\"", "where its children run" },
-        { "\"slurm\":{\"partition\":\"gpu\"}", "where its children run" },
+        { "\"executor\":\"slurm\"", "where its children are executed" },
+        { "\"slurm\":{\"partition\":\"gpu\"}", "where its children are executed" },
         { "\"nice\":-5", "'nice'" },
         { "\"iteration\":7", "'iteration'" },
         { "\"priority\":99", "'priority'" },
@@ -347,7 +347,7 @@ TEST(a_child_takes_no_longer_than_its_agent) {
             "'timeout_s': the maximum for a child is 60 s, that of its agent");
     refused(&o, task, "/v1/tasks",
             "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"idle_timeout_s\":31}]}",
-            "'idle_timeout_s': a child may have 30 s at most");
+            "'idle_timeout_s': the maximum for a child is 30 s");
     expect(&o, task, 200, "/v1/tasks",
            "{\"tasks\":[{\"agent\":\"mine\",\"prompt\":\"go\",\"timeout_s\":7200}]}", NULL);
     ops_expect(&o, 200, "POST", "/v1/tasks", /* the owner is not restricted */

@@ -98,7 +98,7 @@ TEST(runs_are_filtered) {
     ops_refused(&o, 404, "/v1/runs?project=wbe", NULL,
                 "there is no project 'wbe'; did you mean 'web'?");
     ops_refused(&o, 400, "/v1/runs?after=n7", NULL,
-                "'n7' is no place in this list: take `next` of its answer");
+                "'n7' is not a cursor of this list: take `next` of its answer");
     ops_expect(&o, 400, "GET", "/v1/runs?after=l", NULL);
     ops_expect(&o, 400, "GET", "/v1/runs?after=e12.1", NULL);
     ops_expect(&o, 400, "GET", "/v1/runs?after=e12.1.x", NULL);

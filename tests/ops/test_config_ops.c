@@ -163,11 +163,11 @@ TEST(an_existing_project_is_not_added) {
     ops_open(&o, OPS_MEMORY, NULL);
     struct ops_trace before, after;
     ops_trace(&o, &before);
-    ops_refused(&o, 409, "/v1/projects", "{\"name\":\"web\"}", "project 'web' is there already");
+    ops_refused(&o, 409, "/v1/projects", "{\"name\":\"web\"}", "project 'web' already exists");
     ops_refused(&o, 400, "/v1/projects", "{\"name\":\"shop\",\"path\":\"/no/such\"}",
                 "cannot use the folder '/no/such': No such file or directory");
     ops_refused(&o, 400, "/v1/projects", "{\"name\":\"shop\",\"path\":\"/etc/passwd\"}",
-                "'/etc/passwd' is no folder");
+                "'/etc/passwd' is not a directory");
     ops_refused(&o, 400, "/v1/projects", "{\"name\":\"shop\",\"path\":\"here\"}",
                 "'here' is no absolute path");
     ops_refused(&o, 409, "/v1/projects", "{\"name\":\"shop\",\"prefix\":\"web\"}",

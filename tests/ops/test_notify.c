@@ -93,5 +93,5 @@ TEST(shutdown_answers_a_pending_test) {
 TEST(without_a_notifier_it_is_not_supported) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
-    ops_refused(&o, 501, "/v1/notify/test", "{}", "this daemon tells nobody of anything");
+    ops_refused(&o, 501, "/v1/notify/test", "{}", "this daemon sends no notifications");
 }

@@ -103,10 +103,11 @@ TEST(a_mistake_in_a_deferred_task_refuses_all) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, "queue: {soft: 100, hard: 1}\n");
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
-    ops_refused(&o, 400, "/v1/tasks",
-                "{\"partial\":true,\"tasks\":[{\"argv\":[\"a\"]},"
-                "{\"argv\":[\"b\"],\"depends_on\":[\"no such task\"]}]}",
-                "task 2: it depends on 'no such task', which is no id and no name of this batch");
+    ops_refused(
+        &o, 400, "/v1/tasks",
+        "{\"partial\":true,\"tasks\":[{\"argv\":[\"a\"]},"
+        "{\"argv\":[\"b\"],\"depends_on\":[\"no such task\"]}]}",
+        "task 2: it depends on 'no such task', which is neither an id nor a name of this batch");
 }
 
 TEST(a_duplicate_of_a_deferred_task_is_deferred) {

@@ -150,9 +150,9 @@ TEST(pages_follow_each_other_without_a_gap) {
         assert_int_equal(count, wanted[list]);
     }
     ops_refused(&o, 400, "/v1/tasks?cursor=x7", NULL,
-                "'x7' is no cursor of this list: take `next` of its answer");
+                "'x7' is not a cursor of this list: take `next` of its answer");
     ops_refused(&o, 400, "/v1/tasks?order=old&cursor=n7", NULL,
-                "'n7' is no cursor of this list: take `next` of its answer");
+                "'n7' is not a cursor of this list: take `next` of its answer");
 }
 
 /* The fast path reads only the first tasks of each class; it must give the same order as a scan of all tasks. */

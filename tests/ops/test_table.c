@@ -119,7 +119,7 @@ TEST(every_operation_is_complete) {
             fail_msg("%s does not write: it needs no finish and no replay", op->name);
         bool json = op->answer == OP_ANSWER_JSON || op->answer == OP_ANSWER_EVENTS;
         if (json != (op->answers != NULL))
-            fail_msg("%s has no shape of its answer, or one though it is no JSON", op->name);
+            fail_msg("%s has no shape of its answer, or one though it is not JSON", op->name);
         if (op->answers)
             check_shape(op->answers, (void *)op->name);
     }
@@ -336,8 +336,8 @@ TEST(an_invalid_query_has_a_one_line_message) {
         { "task.list", "order=newest",
           "parameter 'order' is 'newest'; expected new, old or queue" },
         { "task.list", "project=a%0Ab", "parameter 'project' has a control character in it" },
-        { "task.list", "project=%ff", "the query is no text: %XX must be bytes of UTF-8" },
-        { "task.list", "project=%0", "the query is no text: %XX must be bytes of UTF-8" },
+        { "task.list", "project=%ff", "the query is not text: %XX must be bytes of UTF-8" },
+        { "task.list", "project=%0", "the query is not text: %XX must be bytes of UTF-8" },
         { "config.list", "all=yes", "parameter 'all' must be true or false" },
         { "task.why", "id=web-1", "parameter 'id' belongs into the path" },
         { "task.add", "tasks=1", "parameter 'tasks' belongs into the body" },

@@ -46,7 +46,7 @@ TEST(a_message_needs_a_task_that_is_taken_over) {
     (void)ops_add(&o, "\"project\":\"web\",\"hold\":true,");
     reply_expect(
         ops_ask(&o, "POST", "/v1/tasks/release", "{\"tasks\":[\"1\"],\"message\":\"go on\"}", NULL),
-        400, "is for tasks that are taken over");
+        400, "can only be used with tasks that are taken over");
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
     reply_expect(ops_ask(&o, "POST", "/v1/tasks/1/take", TAKE, NULL), 200, NULL);
     reply_expect(ops_ask(&o, "POST", "/v1/tasks/hold", "{\"tasks\":[\"1\"]}", NULL), 200, NULL);

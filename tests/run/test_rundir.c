@@ -205,7 +205,7 @@ TEST(a_spec_is_understood_whole_or_refused) {
         expect_refused(&text, -EPROTO, bad[i][0]);
     }
     begin(&text);
-    expect_refused(&text, -EPROTO, "stops before its end");
+    expect_refused(&text, -EPROTO, "truncated");
     begin(&text);
     add(&text, "check", "0"); /* and no word for it */
     add(&text, "done", "");
@@ -215,7 +215,7 @@ TEST(a_spec_is_understood_whole_or_refused) {
     expect_refused(&text, -EPROTO, "version '4'");
     strbuf_clear(&text);
     strbuf_add(&text, "version", 7); /* no NUL at all */
-    expect_refused(&text, -EPROTO, "stops");
+    expect_refused(&text, -EPROTO, "truncated");
 }
 
 TEST(limits_are_the_same_on_both_sides) {

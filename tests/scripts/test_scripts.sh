@@ -197,6 +197,20 @@ expect 'words: a retired word in a name' 1 'src/base/x.c:2: name: "told"' "$scri
 printf 'const char *text = "nobody is told";\n' >src/base/x.c
 expect 'words: texts of users are not searched' 0 '' "$scripts/check-words" --root . src/base/x.c
 
+# --- check-texts ----------------------------------------------------------------------------------
+
+fresh
+mkdir -p docs/reference/cli
+printf 'const char *text = "a folder"; /* nobody: a comment */\n' >src/base/x.c
+printf '# A page\n\nIt is not a folder, `nobody`.\n' >docs/reference/cli/x.md
+expect 'texts: plain texts are silent' 0 '' "$scripts/check-texts" --root .
+printf 'const char *text = "there is no folder, and x is "\n                   "no folder";\n' >src/base/x.c
+expect 'texts: a retired phrase over two strings' 1 'src/base/x.c:1: "is no folder": write is not a' "$scripts/check-texts" --root .
+printf 'const char *text = "a folder";\n' >src/base/x.c
+printf '# A page\n\nWhat runs\ngoes on.\n' >docs/reference/cli/x.md
+expect 'texts: a retired phrase over two lines of a page' 1 'docs/reference/cli/x.md:3: "what runs goes on"' "$scripts/check-texts" --root .
+rm -r docs/reference/cli
+
 # --- check-docs -----------------------------------------------------------------------------------
 
 page() {
@@ -588,7 +602,7 @@ expect 'embed-web: unless it is required' 1 '-Dweb=enabled needs it' scripts/emb
 
 fresh
 mkdir -p dist && echo x >'dist/a b.js'
-expect 'embed-web: a name that no address has' 1 "'/a b.js' is no name for a URL: rename it" "$scripts/embed-web" dist out.c
+expect 'embed-web: a name that no address has' 1 "'/a b.js' is not a name for a URL: rename it" "$scripts/embed-web" dist out.c
 
 # --- proof ----------------------------------------------------------------------------------------
 

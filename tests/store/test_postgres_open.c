@@ -81,7 +81,7 @@ FIXTURE_TEST(an_invalid_url_is_refused) {
                    "postgresql://USER@HOST:PORT/DATABASE");
     expect_refused("postgresql://me:s3cret%zz@here/x", -EINVAL, "'postgresql://me@here/x'");
     expect_refused("postgresql://here/x?colour=red", -EINVAL, "\"colour\"");
-    expect_refused("postgresql://here/x?schema=Mine", -EINVAL, "'Mine' is no name of a schema");
+    expect_refused("postgresql://here/x?schema=Mine", -EINVAL, "'Mine' is not a name of a schema");
     expect_refused("postgresql://here/x?schema=pg_mine", -EINVAL, "is no name of a schema");
     expect_refused("postgresql://here/x?schema=1st&a=b", -EINVAL, "is no name of a schema");
     expect_refused("postgresql://me:a/s3cret@here/x", -EINVAL, "'postgresql://me@here/x' cannot");

@@ -180,8 +180,8 @@ APPEND_TEST(f117_f118_after_10_s_it_times_out_and_is_tried_three_times) {
     assert_int_equal(post(&bus, "two", &err), -ETIMEDOUT);
     char want[256];
     snprintf(want, sizeof(want),
-             "not posted after 3 attempts: '%s' has been locked by another process for more than "
-             "10000 ms",
+             "could not post after 3 attempts: '%s' has been locked by another process for more "
+             "than 10000 ms",
              web);
     assert_string_equal(err.text, want);
     /* 1000 waits of 10 ms, then 100 ms, the same, then 200 ms, the same. */

@@ -164,7 +164,7 @@ READER_TEST(bad_messages_cannot_be_posted) {
     assert_int_equal(bus_message_check(&m, &err), -EINVAL);
     m.body = "\xff";
     assert_int_equal(bus_message_check(&m, &err), -EINVAL);
-    assert_string_equal(err.text, "the message is no UTF-8");
+    assert_string_equal(err.text, "the message is not UTF-8");
     m.body = "x";
     m.meta = "[]";
     assert_int_equal(bus_message_check(&m, &err), -EINVAL);

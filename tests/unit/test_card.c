@@ -127,7 +127,7 @@ TEST(front_matter_that_cannot_take_it_is_left_alone) {
     assert_int_equal(card_edit("a.md", &in, CARD_QUEUED, LINE, &out, &err), -EINVAL);
     assert_int_equal(out.length, 0);
     assert_string_equal(err.text, "a.md:1: agent_status cannot be written into this front matter; "
-                                  "write it there once by hand");
+                                  "write it there once manually");
 }
 
 /* --- files ----------------------------------------------------------------------------------- */

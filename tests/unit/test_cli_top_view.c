@@ -270,7 +270,7 @@ TEST(pausing_asks_and_a_paused_project_is_resumed) {
     begin(&top, 80, 12);
     fill(&top, RUNNING);
     top_input(&top, 'p');
-    check_has(&top, "[y/n] pause everything? what runs goes on\n");
+    check_has(&top, "[y/n] pause everything? running tasks continue\n");
     top_input(&top, 'y');
     assert_null(top.target_id);
     assert_string_equal(top.verb->path, "/v1/pause");
@@ -280,7 +280,7 @@ TEST(pausing_asks_and_a_paused_project_is_resumed) {
     assert_int_equal(top.request, TOP_REQUEST_NONE);
     top_input(&top, TOP_KEY_DOWN);
     top_input(&top, 'P');
-    check_has(&top, "[y/n] pause api? what runs goes on\n");
+    check_has(&top, "[y/n] pause api? running tasks continue\n");
     top_finish(&top);
 }
 

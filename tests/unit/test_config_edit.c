@@ -290,14 +290,14 @@ TEST(what_was_wrong_can_be_put_right) {
 
 TEST(ways_of_writing_that_cannot_be_cut_are_refused) {
     refused("? lost\n: fail\norder: seq\n", "lost", NULL,
-            "test.yaml:1: 'lost' is written in a way that cannot be changed here; edit the file by "
-            "hand");
+            "test.yaml:1: 'lost' is written in a way that cannot be changed here; edit the file "
+            "manually");
     refused("? lost\norder: seq\n", "lost", "fail",
-            "test.yaml:1: 'lost' is written in a way that cannot be changed here; edit the file by "
-            "hand");
+            "test.yaml:1: 'lost' is written in a way that cannot be changed here; edit the file "
+            "manually");
     refused("&a lost: fail\norder: seq\n", "lost", NULL,
-            "test.yaml:1: 'lost' is written in a way that cannot be changed here; edit the file by "
-            "hand");
+            "test.yaml:1: 'lost' is written in a way that cannot be changed here; edit the file "
+            "manually");
 }
 
 /* --- several changes, and files -------------------------------------------------------------- */

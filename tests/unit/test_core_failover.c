@@ -312,6 +312,7 @@ TEST(no_agent_fails_over_to_itself) {
     struct error err = { 0 };
     struct fact fact = { .kind = FACT_AGENT, .agent = spec };
     assert_int_equal(core_apply(core, &fact, &err), -EINVAL);
-    assert_string_equal(err.text, "agent 'other' cannot fail over to itself or to nobody");
+    assert_string_equal(err.text,
+                        "agent 'other' cannot fail over to itself, and needs another agent");
     core_free(core);
 }

@@ -63,7 +63,7 @@ static void find(void) {
 static mode_t mode_of(const char *path) {
     struct stat st;
     if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-        fail_msg("'%s' is no folder", path);
+        fail_msg("'%s' is not a directory", path);
     return st.st_mode & 07777;
 }
 
@@ -247,7 +247,7 @@ FIXTURE_TEST(a_folder_of_another_user_is_refused) {
     int r = home_make(&home, &err);
     assert_int_equal(seteuid(0), 0);
     assert_int_equal(r, -EPERM);
-    assert_non_null(strstr(err.text, "belongs to somebody else"));
+    assert_non_null(strstr(err.text, "belongs to another user"));
 }
 
 FIXTURE_TEST(what_is_in_the_way_is_named) {

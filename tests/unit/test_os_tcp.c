@@ -41,8 +41,8 @@ TEST(an_address_is_numbers_and_a_port) {
         struct error err = { 0 };
         struct tcp_address address;
         if (tcp_parse(bad[i], &address, &err) != -EINVAL)
-            fail_msg("'%s' is no address and was taken for one", bad[i]);
-        assert_non_null(strstr(err.text, "is no address and port"));
+            fail_msg("'%s' is not an address and was taken for one", bad[i]);
+        assert_non_null(strstr(err.text, "is not an address and port"));
     }
 }
 

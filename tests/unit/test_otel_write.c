@@ -32,7 +32,7 @@ static json_t *parse(const struct strbuf *text) {
     json_error_t problem;
     json_t *root = json_loadb(strbuf_text(text), text->length, JSON_REJECT_DUPLICATES, &problem);
     if (!root)
-        fail_msg("the body is no JSON: %s at %d: %s", problem.text, problem.position,
+        fail_msg("the body is not JSON: %s at %d: %s", problem.text, problem.position,
                  strbuf_text(text));
     return root;
 }

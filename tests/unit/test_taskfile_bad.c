@@ -34,14 +34,14 @@ static void good(const char *text) {
 /* --- files ----------------------------------------------------------------------------------- */
 
 TEST(files_without_tasks_are_refused) {
-    refused("", "t.yaml: there are no tasks in it");
-    refused("# later\n", "t.yaml: there are no tasks in it");
-    refused("---\n", "t.yaml: there are no tasks in it");
-    refused("~\n", "t.yaml: there are no tasks in it");
-    refused("[]\n", "t.yaml:1:1: there are no tasks in it");
-    refused("project: web\n", "t.yaml:1:1: there are no tasks in it");
-    refused("tasks:\n", "t.yaml:1:1: there are no tasks in it");
-    refused("tasks: []\n", "t.yaml:1:8: there are no tasks in it");
+    refused("", "t.yaml: it contains no tasks");
+    refused("# later\n", "t.yaml: it contains no tasks");
+    refused("---\n", "t.yaml: it contains no tasks");
+    refused("~\n", "t.yaml: it contains no tasks");
+    refused("[]\n", "t.yaml:1:1: it contains no tasks");
+    refused("project: web\n", "t.yaml:1:1: it contains no tasks");
+    refused("tasks:\n", "t.yaml:1:1: it contains no tasks");
+    refused("tasks: []\n", "t.yaml:1:8: it contains no tasks");
 }
 
 TEST(files_of_another_shape_are_refused) {
@@ -148,8 +148,8 @@ TEST(duplicate_members_are_refused) {
             "t.yaml:2:3: 'argv' and 'run' (line 1) are the same; remove one");
     refused("- run: x\n  prompt: y\n", "t.yaml:2:3: a task has 'run' (line 1) or 'prompt', not "
                                        "both");
-    refused("- run: x\n  env: {A: 1, B: 2, A: 3}\n", "t.yaml:2:21: 'A' is said twice");
-    refused("- run: x\n  meta: {a: {b: 1, b: 2}}\n", "t.yaml:2:20: 'b' is said twice");
+    refused("- run: x\n  env: {A: 1, B: 2, A: 3}\n", "t.yaml:2:21: 'A' is given twice");
+    refused("- run: x\n  meta: {a: {b: 1, b: 2}}\n", "t.yaml:2:20: 'b' is given twice");
 }
 
 TEST(wrong_types_name_what_was_expected) {

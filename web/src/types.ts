@@ -1175,7 +1175,7 @@ export interface DiffFile {
     added: number;
     /** lines removed */
     removed: number;
-    /** it is no text */
+    /** it is not text */
     binary: boolean;
 }
 

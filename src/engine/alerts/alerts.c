@@ -162,9 +162,9 @@ bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attem
     va_list args;
     va_start(args, format);
     if (too_many)
-        strbuf_printf(&text,
-                      "%zu alerts are open: further ones are not told until half of them are over",
-                      alerts_of(e)->open.count);
+        strbuf_printf(
+            &text, "%zu alerts are open: further ones are not reported until half of them are over",
+            alerts_of(e)->open.count);
     else
         strbuf_vprintf(&text, format, args);
     va_end(args);
@@ -307,8 +307,8 @@ static void check_runs(struct engine *e, time_ms limit) {
         char id[ENGINE_ID_MAX];
         _cleanup_(freep) char *key = xasprintf("run:%s", engine_task_id(e, run->task, id));
         alert_raise(e, key, run->task, run->view.attempt,
-                    "'%s' runs for %lld min already: 'sluice logs -f %s' shows what it does", id,
-                    (long long)((e->now - start) / MINUTES(1)), id);
+                    "'%s' has been running for %lld min: 'sluice logs -f %s' shows what it does",
+                    id, (long long)((e->now - start) / MINUTES(1)), id);
     }
 }
 
@@ -341,7 +341,7 @@ static void raise_stuck(struct engine *e, const struct waiter *waiter, const str
     if (engine_alert_is_open(e, key))
         return;
     verdict_message(v, core_symbols(e->core), &e->names, &why);
-    alert_raise(e, key, waiter->task, 0, "'%s' waits for %lld min already: %s",
+    alert_raise(e, key, waiter->task, 0, "'%s' has been waiting for %lld min: %s",
                 engine_task_id(e, waiter->task, id),
                 (long long)((e->now - waiter->since) / MINUTES(1)), strbuf_text(&why));
 }
@@ -609,7 +609,7 @@ static void check_disk(struct engine *e) {
         alert_raise(
             e, "store", 0, 0,
             "%lld MB of disk are free, the store needs %lld MB (store.min_free_mb): no new task is "
-            "taken until %lld MB more are free; what runs goes on, and its end is recorded",
+            "accepted until %lld MB more are free; running tasks continue, and its end is recorded",
             (long long)host_of(e)->disk_free_mb, (long long)least,
             (long long)(least - host_of(e)->disk_free_mb));
 }
@@ -634,13 +634,13 @@ static void check_memory_and_load(struct engine *e) {
                           "memory"))
         alert_raise(e, "memory", 0, 0,
                     "%lld MB of memory are available, the floor is %lld MB (host.memory_free_mb): "
-                    "nothing starts until there is more; what runs goes on",
+                    "nothing starts until there is more; running tasks continue",
                     (long long)host_of(e)->memory_free_mb, (long long)floor);
     if (is_low_unreported(e, &alerts_of(e)->load, most > 0 && host_of(e)->load_milli > most,
                           "load"))
         alert_raise(e, "load", 0, 0,
-                    "the load is %.1f, the most is %.1f (host.load): nothing starts until it is "
-                    "lower; what runs goes on",
+                    "the load is %.1f, the maximum is %.1f (host.load): nothing starts until it is "
+                    "lower; running tasks continue",
                     (double)host_of(e)->load_milli / 1000.0, (double)most / 1000.0);
 }
 

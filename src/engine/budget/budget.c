@@ -318,7 +318,7 @@ bool engine_explain_budget_hold(const struct engine *e, task_id task, struct str
     strbuf_puts(out, run ? "its last run " : "it ");
     put_used(out, &p);
     engine_task_id(e, task, id);
-    strbuf_printf(out, "; raise it with `sluice budget %s %s`, then it goes on", id,
+    strbuf_printf(out, "; raise it with `sluice budget %s %s` to let it continue", id,
                   options[p.bound]);
     if (run)
         strbuf_printf(out, ", or let it try again as it is with `sluice release %s`", id);

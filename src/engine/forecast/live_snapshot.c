@@ -122,7 +122,7 @@ static void written(void *ctx, struct worker_job *job, bool was_run) {
     _cleanup_(freep) char *path = TAKE_PTR(s->path);
     clear(s);
     if (!s->worker)
-        error_set(&s->err, -ESHUTDOWN, "the daemon is ending");
+        error_set(&s->err, -ESHUTDOWN, "the daemon is stopping");
     if (s->err.code)
         unlink(path);
     s->ready(s->ctx, s->err.code ? NULL : path, &s->err);

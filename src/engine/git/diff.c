@@ -57,7 +57,7 @@ void diff_work_finish(struct job *job) {
     if (!work)
         return;
     remove_index(work);
-    error_set(&err, -ESHUTDOWN, "the daemon is ending");
+    error_set(&err, -ESHUTDOWN, "the daemon is stopping");
     if (work->ready)
         work->ready(work->ctx, NULL, &err);
     diff_record_finish(&work->all);

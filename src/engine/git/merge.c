@@ -379,10 +379,10 @@ static void try_lock(void *ctx) {
     else if (errno != EWOULDBLOCK && errno != EINTR)
         worktree_end_again(job, "cannot lock the repository: %s", strerror(errno));
     else if (loop_now_steady(job->e->loop) >= job->lock_until)
-        worktree_end_again(job, "somebody else has held sluice-merge.lock of the repository for "
+        worktree_end_again(job, "another process has held sluice-merge.lock of the repository for "
                                 "longer than git.timeout_s");
     else {
-        job->doing = "waits: somebody else merges in this repository";
+        job->doing = "waits for another merge in this repository";
         job_wait(job, LOCK_AGAIN, try_lock);
     }
 }

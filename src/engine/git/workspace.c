@@ -360,7 +360,7 @@ static int try_path(struct engine *e, const struct live_run *run, const char *pa
     struct stat st;
     int fd = -1;
     if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-        return error_set(err, -ENOTDIR, "workspace '%s' is no folder", path);
+        return error_set(err, -ENOTDIR, "workspace '%s' is not a directory", path);
     int r = workspace_claim(e, run, path, &fd, err);
     if (r == 0)
         pool_take(e, run, path, fd);
@@ -532,7 +532,7 @@ static int prepare_worktree(struct engine *e, const struct live_run *run, const 
     if (!base)
         base = config_text(e->config, "projects.P.base_branch", project->name);
     if (*base && !git_branch_is_valid(base))
-        return error_set(err, -EINVAL, "'%s' is no name of a branch", base);
+        return error_set(err, -EINVAL, "'%s' is not a name of a branch", base);
     if (!project->path)
         return error_set(err, -EINVAL,
                          "project '%s' makes worktrees but has no repository: set projects.%s.path",

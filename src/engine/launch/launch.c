@@ -292,7 +292,7 @@ static int take_words(struct launch *l, const json_t *words, const char *what, s
         return error_set(err, -E2BIG, "%s has more than %d words", what, RUN_ARGS_MAX);
     json_array_foreach(words, index, word) {
         if (!json_is_string(word))
-            return error_set(err, -EINVAL, "word %zu of %s is no text", index + 1, what);
+            return error_set(err, -EINVAL, "word %zu of %s is not text", index + 1, what);
         *LIST_ADD(&l->argv) = json_string_value(word);
     }
     *LIST_ADD(&l->argv) = NULL;

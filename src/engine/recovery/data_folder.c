@@ -241,10 +241,9 @@ static int check_owner(const char *path, int dir, struct error *err) {
     if (fstat(dir, &st) < 0)
         return error_set_errno(err, "look at", path);
     if (st.st_uid != geteuid())
-        return error_set(err, -EPERM,
-                         "the folder '%s' of 'data.folder' belongs to somebody else; name one of "
-                         "yours",
-                         path);
+        return error_set(
+            err, -EPERM,
+            "the folder '%s' of 'data.folder' belongs to another user; name one of yours", path);
     if (st.st_mode & 077)
         return error_set(err, -EPERM,
                          "others may look into '%s' of 'data.folder', where prompts and logs are; "
@@ -299,9 +298,10 @@ static int check_locks(const char *path, int dir, struct error *err) {
                                "system that can",
                                path, strerror(errno));
     if (flock(second, LOCK_EX | LOCK_NB) == 0)
-        return error_set(
-            err, -ENOLCK,
-            "locks in '%s' of 'data.folder' keep nobody out; use a file system whose do", path);
+        return error_set(err, -ENOLCK,
+                         "locks in '%s' of 'data.folder' do not exclude other processes; use a "
+                         "file system with working locks",
+                         path);
     return 0;
 }
 

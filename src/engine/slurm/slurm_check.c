@@ -79,23 +79,22 @@ static void check_programs(struct slurm_check *check) {
         for (size_t k = 0; k < ARRAY_SIZE(needed); k++)
             ok = ok && strcmp(features[i].name, needed[k]) != 0;
     }
-    struct slurm_finding *f =
-        add_finding(check, "slurm", ok && missing.length == 0,
-                    "install the commands of Slurm here, or set slurm.programs to their folder");
+    struct slurm_finding *f = add_finding(
+        check, "slurm", ok && missing.length == 0,
+        "sudo apt install slurm-client # or set slurm.programs to the folder of the commands");
     f->mild = ok;
     (void)snprintf(f->text, sizeof(f->text), "%s%s",
-                   missing.length ? "not there: " : "its commands are there",
+                   missing.length ? "missing: " : "its commands are installed",
                    strbuf_text(&missing));
 }
 
 static void check_controller(struct slurm_check *check) {
     const char *answer = check->queries[QUERY_PING].answer;
     bool up = answer && strstr(answer, " is UP");
-    struct slurm_finding *f =
-        add_finding(check, "slurmctld", up,
-                    "start slurmctld, or give the daemon the SLURM_CONF of the "
-                    "cluster; until it answers runs wait, and "
-                    "none is lost");
+    struct slurm_finding *f = add_finding(
+        check, "slurmctld", up,
+        "sudo systemctl start slurmctld # or give the daemon the SLURM_CONF of the cluster; "
+        "until it answers, runs wait, and none is lost");
     set_text(f, answer ? answer : "it does not answer");
 }
 
@@ -130,7 +129,7 @@ static void check_partitions(struct slurm_check *check) {
     const char *missing = list ? missing_partition(check->e->config, list) : NULL;
     struct slurm_finding *f = add_finding(
         check, "partitions", list && !missing,
-        list ? "correct the 'partition=' in tasks.slurm, projects.P.slurm or agents.A.slurm"
+        list ? "# correct the 'partition=' in tasks.slurm, projects.P.slurm or agents.A.slurm"
              : NULL);
     f->mild = !list; /* the controller is the problem */
     if (!list) {
@@ -159,10 +158,9 @@ static void check_accounting(struct slurm_check *check) {
     at += strspn(at, " =");
     bool there = strncmp(at, "accounting_storage/none", strlen("accounting_storage/none")) != 0
                  && strncmp(at, "(null)", strlen("(null)")) != 0;
-    struct slurm_finding *f =
-        add_finding(check, "accounting", there,
-                    "nothing needs to be done; with slurmdbd sacct would tell of "
-                    "jobs that the controller has forgotten");
+    struct slurm_finding *f = add_finding(
+        check, "accounting", there,
+        "# optional: with slurmdbd, sacct knows jobs that the controller has forgotten");
     f->mild = true;
     (void)snprintf(f->text, sizeof(f->text), "%.*s", (int)strcspn(at, "\n"), at);
 }
@@ -216,15 +214,13 @@ static void check_folder(struct slurm_check *check) {
     bool right = skew < SKEW_MAX && skew > -SKEW_MAX;
     struct slurm_finding *f = add_finding(
         check, "slurm-runs", shared && right,
-        !shared ? "set data.folder to one that all nodes see under the same path; on one "
-                  "machine nothing is "
-                  "wrong"
-                : "let this machine, the nodes and the file server keep the same time (NTP)");
+        !shared ? "# set data.folder to one that all nodes see under the same path; on one machine "
+                  "this is fine"
+                : "# let this machine, the nodes and the file server keep the same time (NTP)");
     f->mild = true;
     char clock[64] = "";
     if (!right)
-        (void)snprintf(clock, sizeof(clock), "; its clock is not ours (%+" PRId64 " s)",
-                       skew / 1000);
+        (void)snprintf(clock, sizeof(clock), "; its clock differs (%+" PRId64 " s)", skew / 1000);
     (void)snprintf(f->text, sizeof(f->text), "'%.200s' is %s %s%s", folder,
                    shared ? "shared by" : "on a file system that is", kind, clock);
 }
@@ -235,12 +231,13 @@ static void check_shim(struct slurm_check *check) {
     bool shared = false, there = access(path, X_OK) == 0;
     (void)shared_by(path, &shared);
     /* A configured one may exist on the nodes only. */
-    struct slurm_finding *f = add_finding(check, "slurm-shim", there || *set,
-                                          "install sluice-shim beside sluiced, or set slurm.shim");
+    struct slurm_finding *f =
+        add_finding(check, "slurm-shim", there || *set,
+                    "# install sluice-shim beside sluiced, or set slurm.shim");
     (void)snprintf(f->text, sizeof(f->text), "'%.200s' %s", path,
                    !there   ? *set
                                   ? "is not here; whether it is on the nodes is seen by the first run"
-                                  : "cannot be executed: nothing can run"
+                                  : "cannot be executed: no task can run"
                    : shared ? "is there, on a shared file system"
                             : "is there; it must be on the nodes under the same path");
 }
@@ -253,13 +250,13 @@ static void check_address(struct slurm_check *check) {
     bool open = *config_text(config, "http.listen", NULL) != '\0';
     struct slurm_finding *f = add_finding(
         check, "slurm-address", set && open,
-        set ? "set http.listen, with http.tls_cert where nodes are other machines"
-            : "set http.listen and slurm.address, if runs there shall report, post or add tasks");
+        set ? "# set http.listen, with http.tls_cert where nodes are other machines"
+            : "# set http.listen and slurm.address if runs there report, post or add tasks");
     f->mild = !set;
     (void)snprintf(f->text, sizeof(f->text), "%.300s",
-                   !set   ? "none: runs reach the daemon by its socket, so only on this machine"
+                   !set ? "none: runs reach the daemon through its socket, so only on this machine"
                    : open ? words[0]
-                          : "slurm.address is set, but nothing listens by TCP");
+                          : "slurm.address is set, but there is no TCP listener");
 }
 
 /* --- queries ---------------------------------------------------------------------------------- */

@@ -91,7 +91,7 @@ task_id engine_task_of_id(const struct engine *e, const char *id, struct error *
     int64_t number = 0;
     if (*digits == '\0' || strspn(digits, "0123456789") != strlen(digits)
         || number_parse_int(digits, &number, NULL) < 0 || number < 1) {
-        error_set(err, -EINVAL, "'%.80s' is no task id (example: web-17)", id);
+        error_set(err, -EINVAL, "'%.80s' is not a task id (example: web-17)", id);
         return 0;
     }
     struct task_view view;
@@ -462,7 +462,7 @@ int engine_add_project(struct engine *e, const char *name, const char *prefix, s
     if (known && known->standing == PROJECT_DELETED)
         return bring_back(e, known, prefix, err);
     if (known)
-        return error_set(err, -EEXIST, "project '%s' is there already", name);
+        return error_set(err, -EEXIST, "project '%s' already exists", name);
     const char *configured = config_text(e->config, "projects.P.prefix", name);
     if (!prefix && *configured)
         prefix = configured;
