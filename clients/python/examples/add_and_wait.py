@@ -11,8 +11,8 @@ import sluice
 def main() -> int:
     client = sluice.Client()
     try:
-        added = client.task.add(tasks=[{"argv": sys.argv[1:]}])["tasks"][0]
-        [task] = client.wait([added["id"]])
+        added = client.task.add(tasks=[{"argv": sys.argv[1:]}])["tasks"]
+        [task] = client.wait(one["id"] for one in added if one["id"])
     except sluice.BadRequest as error:
         print(f"not added: {error.message}", file=sys.stderr)
         return 2

@@ -6,7 +6,7 @@ import { BadRequest, Client, Unavailable } from 'sluice-client';
 const client = new Client();
 try {
     const added = await client.task.add({ tasks: [{ argv: argv.slice(2) }] });
-    const [task] = await client.wait(added.tasks.map((one) => one.id));
+    const [task] = await client.wait(added.tasks.flatMap((one) => one.id ?? []));
     if (!task) throw new Error('no task was added');
     stdout.write(await (await client.task.log(task.id)).text());
     if (task.needs_person) stderr.write(`${task.id} needs a person: ${task.why}\n`);
