@@ -24,7 +24,7 @@ again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 all: build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 build: ## compile into build/ (BUILD=folder for another place)
 	@scripts/setup --test --page

@@ -1,5 +1,5 @@
 # kit.sh: what the tests of the clients share, in addition to lib.sh and daemon.sh of tests/cli.
-# shellcheck shell=sh disable=SC1091,SC2154 # lib.sh sets root and tmp
+# shellcheck shell=sh disable=SC1091,SC2034,SC2154 # lib.sh sets root and tmp
 . "$(dirname "$0")/../cli/lib.sh"
 . "$root/tests/cli/daemon.sh"
 SLUICED=$(dirname "$SLUICE")/sluiced

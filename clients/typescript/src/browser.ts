@@ -5,7 +5,9 @@ import { Lost, Unavailable } from './errors.js';
 
 export * from './common.js';
 
-async function* pieces(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void, undefined> {
+async function* pieces(
+    body: ReadableStream<Uint8Array> | null,
+): AsyncGenerator<Uint8Array, void, undefined> {
     const reader = body?.getReader();
     for (;;) {
         const piece = await reader?.read();
@@ -38,12 +40,20 @@ async function send(request: Request): Promise<Answer> {
             signal: controller.signal,
             cache: 'no-store',
         });
-        return { status: response.status, header: (name) => response.headers.get(name), body: pieces(response.body), close };
+        return {
+            status: response.status,
+            header: (name) => response.headers.get(name),
+            body: pieces(response.body),
+            close,
+        };
     } catch (error) {
         request.signal?.throwIfAborted();
         close();
-        if (late) throw new Lost(`the daemon at '${request.address}' gave no answer`, { cause: error });
-        throw new Unavailable(`no daemon answers at '${request.address}': ${String(error)}`, { cause: error });
+        if (late)
+            throw new Lost(`the daemon at '${request.address}' gave no answer`, { cause: error });
+        throw new Unavailable(`no daemon answers at '${request.address}': ${String(error)}`, {
+            cause: error,
+        });
     } finally {
         clearTimeout(timer);
     }

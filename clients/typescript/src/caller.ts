@@ -73,7 +73,10 @@ export class Backoff {
 function within<T>(promise: Promise<T>, timeout: number | undefined): Promise<T> {
     if (timeout === undefined) return promise;
     return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Lost(`nothing has arrived for ${timeout} ms`)), timeout);
+        const timer = setTimeout(
+            () => reject(new Lost(`nothing has arrived for ${timeout} ms`)),
+            timeout,
+        );
         promise.then(resolve, reject).finally(() => clearTimeout(timer));
     });
 }
@@ -102,7 +105,9 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
                 yield piece.value;
             }
         } catch (error) {
-            throw error instanceof SluiceError ? error : new Unavailable('the connection broke', { cause: error });
+            throw error instanceof SluiceError
+                ? error
+                : new Unavailable('the connection broke', { cause: error });
         } finally {
             this.close();
         }
@@ -135,7 +140,8 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
 function queryText(query: object): string {
     const words = new URLSearchParams();
     for (const [name, value] of Object.entries(query) as [string, unknown][])
-        if (value !== undefined && value !== null) words.set(name, Array.isArray(value) ? value.join(',') : String(value));
+        if (value !== undefined && value !== null)
+            words.set(name, Array.isArray(value) ? value.join(',') : String(value));
     const text = words.toString();
     return text && '?' + text;
 }
@@ -191,7 +197,7 @@ export class Caller {
         };
         const begin = Date.now();
         const backoff = new Backoff();
-        for (let tried = 0, at = 0; ; ) {
+        for (let tried = 0, at = 0; ;) {
             let last: SluiceError;
             options.signal?.throwIfAborted();
             try {
@@ -201,7 +207,11 @@ export class Caller {
                 if (answer.status < 400) return stream;
                 const refusal = makeError(answer.status, await stream.text());
                 if (refusal.code === 'standby') this.learn(refusal);
-                else if (!['stopping', 'busy'].includes(refusal.code) && !(refusal.code === 'outcome_unknown' && repeatable)) throw refusal;
+                else if (
+                    !['stopping', 'busy'].includes(refusal.code) &&
+                    !(refusal.code === 'outcome_unknown' && repeatable)
+                )
+                    throw refusal;
                 last = refusal;
             } catch (error) {
                 if (!(error instanceof Unavailable)) throw error;
@@ -222,6 +232,11 @@ export class Caller {
     private learn(refusal: ApiError): void {
         const active = refusal.body.active;
         for (const address of Array.isArray(active) ? (active as unknown[]) : [])
-            if (typeof address === 'string' && address.startsWith('unix:/') && !this.addresses.includes(address)) this.addresses.push(address);
+            if (
+                typeof address === 'string' &&
+                address.startsWith('unix:/') &&
+                !this.addresses.includes(address)
+            )
+                this.addresses.push(address);
     }
 }

@@ -19,7 +19,10 @@ const WAIT_STEP = 50; // whole seconds of one request
 export class ClientBase extends Groups {
     /** Follows the events from now on, or those behind a number. The stream resumes after a broken connection. */
     async events(options: EventOptions = {}): Promise<EventStream> {
-        const after = options.after ?? (await this.event.list({ limit: 1 }, options.signal ? { signal: options.signal } : {})).last_seq;
+        const after =
+            options.after ??
+            (await this.event.list({ limit: 1 }, options.signal ? { signal: options.signal } : {}))
+                .last_seq;
         return new EventStream(this.caller, after, options);
     }
 
@@ -31,22 +34,35 @@ export class ClientBase extends Groups {
     async wait(tasks: Iterable<string>, options: WaitOptions = {}): Promise<WaitedTask[]> {
         const names = [...tasks];
         const end = options.timeout === undefined ? undefined : Date.now() + options.timeout;
-        if (options.any || names.length <= WAIT_MOST) return await this.waitFor(names, options, end);
+        if (options.any || names.length <= WAIT_MOST)
+            return await this.waitFor(names, options, end);
         const answer: WaitedTask[] = [];
-        for (let at = 0; at < names.length; at += WAIT_MOST) answer.push(...(await this.waitFor(names.slice(at, at + WAIT_MOST), options, end)));
+        for (let at = 0; at < names.length; at += WAIT_MOST)
+            answer.push(...(await this.waitFor(names.slice(at, at + WAIT_MOST), options, end)));
         return answer;
     }
 
-    private async waitFor(tasks: string[], options: WaitOptions, end: number | undefined): Promise<WaitedTask[]> {
+    private async waitFor(
+        tasks: string[],
+        options: WaitOptions,
+        end: number | undefined,
+    ): Promise<WaitedTask[]> {
         for (;;) {
-            const left = end === undefined ? WAIT_STEP : Math.max(0, Math.min(WAIT_STEP, Math.ceil((end - Date.now()) / 1000)));
+            const left =
+                end === undefined
+                    ? WAIT_STEP
+                    : Math.max(0, Math.min(WAIT_STEP, Math.ceil((end - Date.now()) / 1000)));
             const body = { tasks, any: options.any, patient: options.patient, timeout_s: left };
             const answer = await this.caller.json<TaskWaitAnswer>(
                 { method: 'POST', path: '/v1/wait', body, repeatable: true },
-                { timeout: left * 1000 + this.caller.timeout, ...(options.signal ? { signal: options.signal } : {}) },
+                {
+                    timeout: left * 1000 + this.caller.timeout,
+                    ...(options.signal ? { signal: options.signal } : {}),
+                },
             );
             if (!answer.timed_out) return answer.tasks;
-            if (end !== undefined && Date.now() >= end) throw new WaitTimedOut('the tasks had not ended in time', answer.tasks);
+            if (end !== undefined && Date.now() >= end)
+                throw new WaitTimedOut('the tasks had not ended in time', answer.tasks);
         }
     }
 }

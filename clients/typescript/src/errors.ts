@@ -60,6 +60,8 @@ export function makeError(status: number, text: string): ApiError {
     const problem = isRecord(body.error) ? body.error : {};
     const code = typeof problem.code === 'string' ? problem.code : `http_${status}`;
     const message =
-        typeof problem.message === 'string' ? problem.message : text.trim().slice(0, 200) || `HTTP status ${status}`;
+        typeof problem.message === 'string'
+            ? problem.message
+            : text.trim().slice(0, 200) || `HTTP status ${status}`;
     return new (errorClasses.get(code) ?? ApiError)(status, code, message, body);
 }

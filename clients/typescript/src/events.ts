@@ -44,10 +44,18 @@ export class EventStream implements AsyncIterable<Event> {
                     }
                 } catch (error) {
                     if (this.closed) return;
-                    const passes = error instanceof ApiError ? ['stopping', 'standby', 'busy'].includes(error.code) : error instanceof Unavailable;
+                    const passes =
+                        error instanceof ApiError
+                            ? ['stopping', 'standby', 'busy'].includes(error.code)
+                            : error instanceof Unavailable;
                     if (!passes || !(error instanceof SluiceError)) throw error;
                     const { patience } = this.options;
-                    if (patience !== undefined && lostAt !== undefined && Date.now() - lostAt > patience) throw error;
+                    if (
+                        patience !== undefined &&
+                        lostAt !== undefined &&
+                        Date.now() - lostAt > patience
+                    )
+                        throw error;
                 }
                 lostAt ??= Date.now();
                 if (!this.closed) await backoff.wait(this.options.signal);
@@ -61,14 +69,20 @@ export class EventStream implements AsyncIterable<Event> {
     private async *connection(): AsyncGenerator<Event, void, undefined> {
         const { task, signal } = this.options;
         this.stream = await this.caller.stream(
-            { method: 'GET', path: '/v1/events', query: { after: this.position, task }, accept: 'text/event-stream' },
+            {
+                method: 'GET',
+                path: '/v1/events',
+                query: { after: this.position, task },
+                accept: 'text/event-stream',
+            },
             { timeout: SILENCE_MOST, ...(signal ? { signal } : {}) },
         );
         let [kind, data, number] = ['', '', ''];
         for await (const line of this.stream.lines()) {
             const colon = line.indexOf(':');
             const name = colon < 0 ? line : line.slice(0, colon);
-            const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
+            const value =
+                colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
             if (name === 'event') kind = value;
             else if (name === 'data') data = value;
             else if (name === 'id') number = value;
@@ -77,7 +91,14 @@ export class EventStream implements AsyncIterable<Event> {
             if (number !== '') this.position = Number(number);
             const parsed = JSON.parse(data || '{}') as unknown;
             yield kind === 'reset'
-                ? { seq: this.position, at: Date.now(), kind, task: null, attempt: null, data: parsed as Event['data'] }
+                ? {
+                      seq: this.position,
+                      at: Date.now(),
+                      kind,
+                      task: null,
+                      attempt: null,
+                      data: parsed as Event['data'],
+                  }
                 : (parsed as Event);
             [kind, data, number] = ['', '', ''];
         }

@@ -40,7 +40,9 @@ export function findSocket(): string {
     const home = process.env.SLUICE_HOME;
     const runtime = xdg('XDG_RUNTIME_DIR');
     const data = xdg('XDG_DATA_HOME') ?? `${homedir()}/.local/share`;
-    const path = home ? `${absolute(home)}/sluice.sock` : `${absolute(runtime ?? data)}/sluice/sluice.sock`;
+    const path = home
+        ? `${absolute(home)}/sluice.sock`
+        : `${absolute(runtime ?? data)}/sluice/sluice.sock`;
     const bytes = new TextEncoder().encode(path);
     if (bytes.length <= SOCKET_MAX) return path;
     return `/tmp/sluice-${process.geteuid?.() ?? 0}/${hashBytes(bytes).toString(16).padStart(16, '0')}.sock`;

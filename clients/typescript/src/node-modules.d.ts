@@ -25,11 +25,17 @@ declare module 'node:http' {
         end(body?: string): void;
         destroy(error?: Error): void;
     }
-    export function request(options: RequestOptions, callback: (response: IncomingMessage) => void): ClientRequest;
+    export function request(
+        options: RequestOptions,
+        callback: (response: IncomingMessage) => void,
+    ): ClientRequest;
 }
 declare module 'node:https' {
     import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
-    export function request(options: RequestOptions, callback: (response: IncomingMessage) => void): ClientRequest;
+    export function request(
+        options: RequestOptions,
+        callback: (response: IncomingMessage) => void,
+    ): ClientRequest;
 }
 declare module 'node:fs' {
     export function readFileSync(path: string): Uint8Array;

@@ -23,7 +23,11 @@ export interface NodeClientOptions extends ClientOptions {
 }
 
 function target(address: string): { secure: boolean; where: http.RequestOptions } {
-    if (address.startsWith('unix:')) return { secure: false, where: { socketPath: address.slice('unix:'.length), host: 'localhost' } };
+    if (address.startsWith('unix:'))
+        return {
+            secure: false,
+            where: { socketPath: address.slice('unix:'.length), host: 'localhost' },
+        };
     let url: URL | undefined;
     try {
         url = new URL(address);
@@ -31,10 +35,18 @@ function target(address: string): { secure: boolean; where: http.RequestOptions 
         url = undefined;
     }
     if (!url || !['http:', 'https:'].includes(url.protocol))
-        throw new SluiceError(`'${address}' is not an address of a daemon: unix:/PATH, http://HOST:PORT or https://HOST:PORT`);
+        throw new SluiceError(
+            `'${address}' is not an address of a daemon: unix:/PATH, http://HOST:PORT or https://HOST:PORT`,
+        );
     const secure = url.protocol === 'https:';
     // Brackets are part of an IPv6 address in a URL only.
-    return { secure, where: { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: url.port || (secure ? '443' : '80') } };
+    return {
+        secure,
+        where: {
+            host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+            port: url.port || (secure ? '443' : '80'),
+        },
+    };
 }
 
 function makeSend(ca: string | undefined): (request: Request) => Promise<Answer> {
@@ -44,11 +56,23 @@ function makeSend(ca: string | undefined): (request: Request) => Promise<Answer>
             const { secure, where } = target(request.address);
             const abort = new AbortController();
             const onAbort = (): void => abort.abort(request.signal?.reason);
-            const headers = { ...request.headers, ...(request.body === undefined ? {} : { 'Content-Length': String(new TextEncoder().encode(request.body).length) }) };
+            const headers = {
+                ...request.headers,
+                ...(request.body === undefined
+                    ? {}
+                    : { 'Content-Length': String(new TextEncoder().encode(request.body).length) }),
+            };
             let reached = false; // the connection can carry a request
             let connected = false;
             let timer: unknown;
-            const options = { ...where, method: request.method, path: request.path, headers, agent: false as const, signal: abort.signal };
+            const options = {
+                ...where,
+                method: request.method,
+                path: request.path,
+                headers,
+                agent: false as const,
+                signal: abort.signal,
+            };
             const begun = (response: http.IncomingMessage): void => {
                 clearTimeout(timer as number);
                 resolve({
@@ -65,7 +89,10 @@ function makeSend(ca: string | undefined): (request: Request) => Promise<Answer>
                 });
             };
             const sent = secure
-                ? https.request({ ...options, ...(certificates ? { ca: certificates } : {}) }, begun)
+                ? https.request(
+                      { ...options, ...(certificates ? { ca: certificates } : {}) },
+                      begun,
+                  )
                 : http.request(options, begun);
             sent.on('socket', (socket) => {
                 socket.once('connect', () => {
@@ -79,15 +106,30 @@ function makeSend(ca: string | undefined): (request: Request) => Promise<Answer>
                 request.signal?.removeEventListener('abort', onAbort);
                 const where = `'${request.address}'`;
                 if (request.signal?.aborted) reject(request.signal.reason as Error);
-                else if (reached) reject(new Lost(`the daemon at ${where} gave no answer: ${error.message}`, { cause: error }));
-                else if (connected) reject(new SluiceError(`${where}: ${error.message}`, { cause: error }));
+                else if (reached)
+                    reject(
+                        new Lost(`the daemon at ${where} gave no answer: ${error.message}`, {
+                            cause: error,
+                        }),
+                    );
+                else if (connected)
+                    reject(new SluiceError(`${where}: ${error.message}`, { cause: error }));
                 else {
-                    const hint = request.address.startsWith('unix:') ? "; 'sluice up' starts it" : '';
-                    reject(new Unavailable(`no daemon answers at ${where}: ${error.message}${hint}`, { cause: error }));
+                    const hint = request.address.startsWith('unix:')
+                        ? "; 'sluice up' starts it"
+                        : '';
+                    reject(
+                        new Unavailable(`no daemon answers at ${where}: ${error.message}${hint}`, {
+                            cause: error,
+                        }),
+                    );
                 }
             });
             if (request.timeout !== undefined)
-                timer = setTimeout(() => sent.destroy(new Error(`nothing for ${request.timeout} ms`)), request.timeout);
+                timer = setTimeout(
+                    () => sent.destroy(new Error(`nothing for ${request.timeout} ms`)),
+                    request.timeout,
+                );
             request.signal?.addEventListener('abort', onAbort, { once: true });
             sent.end(request.body);
         });
@@ -98,10 +140,19 @@ export class Client extends ClientBase {
     constructor(options: NodeClientOptions = {}) {
         const found = options.address === undefined ? findDaemon() : undefined;
         const address = found?.address ?? options.address ?? '';
-        const variable = found || address.startsWith('unix:') ? undefined : process.env.SLUICE_API_TOKEN;
+        const variable =
+            found || address.startsWith('unix:') ? undefined : process.env.SLUICE_API_TOKEN;
         const token = options.token ?? found?.token ?? variable;
         const run = process.env.SLUICE_RUN;
-        const headers: Record<string, string> = run && token !== undefined ? { 'X-Sluice-Run': run } : {};
-        super(new Caller(address, token === undefined ? options : { ...options, token }, makeSend(options.ca ?? found?.ca), headers));
+        const headers: Record<string, string> =
+            run && token !== undefined ? { 'X-Sluice-Run': run } : {};
+        super(
+            new Caller(
+                address,
+                token === undefined ? options : { ...options, token },
+                makeSend(options.ca ?? found?.ca),
+                headers,
+            ),
+        );
     }
 }
