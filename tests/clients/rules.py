@@ -126,7 +126,7 @@ def errors(client: sluice.Client) -> None:
     rule("an address must be one", error_of(sluice.SluiceError, lambda: sluice.Client("ftp://x").daemon.status()) is not None)
     first = client.task.add(tasks=[{"argv": ["true"]}], idempotency_key="the-same-key")
     second = client.task.add(tasks=[{"argv": ["true"]}], idempotency_key="the-same-key")
-    rule("a key is done once", first == second)
+    rule("a key is done once", first["tasks"][0]["id"] == second["tasks"][0]["id"], second)
     rule("and not for something else", error_of(sluice.Conflict, lambda: client.task.add(tasks=[{"argv": ["false"]}], idempotency_key="the-same-key")) is not None)
 
 
