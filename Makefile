@@ -24,12 +24,12 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench bench-peers bench-growth soak sim fuzz proof coverage demo example docs install dist deb test-deb clean todo help
+.PHONY: all build bundle cross-arm64 image test test-bundle test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench bench-peers bench-growth soak sim fuzz proof coverage demo example docs install dist deb test-deb clean todo help
 
 all: build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 build: ## compile into build/ (BUILD=folder for another place)
 	@scripts/setup --test --page
@@ -91,7 +91,7 @@ asan: ## the tests with address, undefined and leak checks; T=name for one
 	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	 scripts/run-tests --again "$(again)" --slower 4 $(BUILD)-asan $(T)
 
-lint: ## format, layers, calls, words, headers, sizes, documents, clang-tidy, cppcheck, the dashboard
+lint: ## format, layers, calls, words, headers, sizes, documents, clang-tidy, cppcheck, the dashboard, the clients
 	@scripts/setup --lint
 	@scripts/lint $(BUILD)-lint
 
@@ -160,6 +160,22 @@ dist: ## the source archive of a release, in build-dist
 deb: ## the Debian package, in build-dist, checked with lintian
 	@scripts/setup --deb
 	@scripts/deb
+
+bundle: ## the programs with their libraries beside them, for other distributions, in build-dist
+	@scripts/setup --deb
+	@scripts/bundle
+
+test-bundle: ## the bundle in a minimal Debian of an older release without its libraries; needs root
+	@scripts/setup --deb --fresh
+	@scripts/test-bundle $(BUILD)
+
+image: ## the root of a container image, in build-dist, run once; needs root
+	@scripts/setup --deb --fresh
+	@scripts/image
+
+cross-arm64: ## compile for arm64 in a Debian root of its own; needs root
+	@scripts/setup --page --fresh
+	@scripts/cross-arm64 $(BUILD)
 
 test-deb: ## the package in a minimal Debian: install, upgrade with live runs, downgrade, removal, purge; needs root
 	@scripts/setup --deb --fresh

@@ -3,7 +3,7 @@
  * The bundle must not contain a secret, wherever one has been put: texts of tasks, the configuration
  * and the log are foreign. So nothing is searched for secrets. Instead only the words of Sluice's
  * own manual and of system errors are kept, and numbers; everything else becomes `~`. Known secret
- * values are removed first, in case they consist of such words. See docs/decisions/0061. */
+ * values are removed first, in case they consist of such words. See docs/internals/decisions/0061. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -50,6 +50,7 @@ static const struct {
     { EIO, 503, "outcome_unknown", "the outcome is unknown: repeat the request with the same key" },
     { ESHUTDOWN, 503, "stopping", "the daemon is stopping" },
     { 0, 503, "standby", "another daemon is active; on the Unix socket `active` lists its addresses" },
+    { 0, 503, "busy", "too many connections or streams: try again later" },
     { ENOSPC, 507, "disk_full", "the disk is full; nothing was stored" },
 };
 /* clang-format on */
@@ -59,6 +60,12 @@ void op_print_errors(struct strbuf *out) {
         if (errors[i].text)
             strbuf_printf(out, "| %d | `%s` | %s |\n", errors[i].status, errors[i].word,
                           errors[i].text);
+}
+
+void op_print_error_words(struct json_writer *w) {
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+        if (errors[i].text)
+            json_write_string(w, errors[i].word);
 }
 
 static size_t error_row(int code) {

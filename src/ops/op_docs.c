@@ -13,7 +13,8 @@ static const char introduction[] =
     "# The HTTP interface\n"
     "\n"
     "Made from the table of operations by `make docs`; do not edit. [openapi.json](openapi.json) "
-    "says the same for programs.\n"
+    "says the same for programs, and the clients for Python (`clients/python`) and TypeScript "
+    "(`clients/typescript`) are made from it.\n"
     "\n"
     "The daemon listens on a Unix socket that only its owner can open, and speaks HTTP/1.1 and "
     "JSON:\n"
@@ -295,8 +296,10 @@ static void print_param_type(struct json_writer *w, const struct op_param *p, co
 }
 
 static void openapi_param(struct json_writer *w, const struct op_param *p) {
+    bool submissions = p->type == OP_ARRAY && strcmp(p->name, "tasks") == 0;
     json_write_object_begin(w);
-    print_param_type(w, p, "{\"$ref\":\"#/components/schemas/Submission\"}");
+    print_param_type(w, p, submissions ? "{\"$ref\":\"#/components/schemas/Submission\"}"
+                                       : "{\"type\":\"object\"}");
     json_write_object_end(w);
 }
 
@@ -493,7 +496,10 @@ static void openapi_components(struct json_writer *w) {
         json_write_key(w, task_members[i].name);
         print_member_schema(w, &task_members[i]);
     }
-    json_write_pack(w, "}}");
+    json_write_pack(w, "}}, s:{s:s, s:s, s:[", "ErrorCode", "type", "string", "description",
+                    "values of `code` of a problem; a later version may add some", "enum");
+    op_print_error_words(w);
+    json_write_pack(w, "]}");
     words_each(openapi_named_words, w);
     shape_each(openapi_named_shape, w);
     json_write_object_end(w);

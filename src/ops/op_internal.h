@@ -47,6 +47,7 @@ struct json_writer op_begin(struct op_call *call);
 int op_end(struct json_writer *w);
 int op_answer(struct op_call *call, const char *format, ...);
 void op_print_errors(struct strbuf *out);
+void op_print_error_words(struct json_writer *w); /* of an array */
 int op_fail(struct op_call *call, int code, const char *format, ...) _printf_(3, 4);
 
 typedef int (*op_step)(struct op_call *call);
