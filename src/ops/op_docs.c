@@ -37,7 +37,8 @@ static const char introduction[] =
     "- **On disk.** What is answered is on disk, and what is shown too.\n"
     "- **Runs** ask at a socket of their own, `run.sock`, with `Authorization: Bearer` and their "
     "`SLUICE_TOKEN`: the operations marked *run*, about themselves and what is below them, and "
-    "those marked *import* about tasks that they may import ([capabilities.md](../guide/capabilities.md)). "
+    "those marked *import* about tasks that they may import "
+    "([capabilities.md](../guide/capabilities.md)). "
     "Everything else is refused (403). The owner's socket takes no token, and no process of a "
     "run.\n"
     "- **Over TCP**, where `http.listen` says, with `Authorization: Bearer` and a token of `sluice "
@@ -298,8 +299,9 @@ static void print_param_type(struct json_writer *w, const struct op_param *p, co
 static void openapi_param(struct json_writer *w, const struct op_param *p) {
     bool submissions = p->type == OP_ARRAY && strcmp(p->name, "tasks") == 0;
     json_write_object_begin(w);
-    print_param_type(w, p, submissions ? "{\"$ref\":\"#/components/schemas/Submission\"}"
-                                       : "{\"type\":\"object\"}");
+    print_param_type(w, p,
+                     submissions ? "{\"$ref\":\"#/components/schemas/Submission\"}"
+                                 : "{\"type\":\"object\"}");
     json_write_object_end(w);
 }
 

@@ -375,8 +375,7 @@ static void see_schedule(unsigned i) {
         assert_null(era);
         return;
     }
-    struct era *owner =
-        now.skip_count > 0 ? era_of_record(i, now.skips[0].first / 1000) : NULL;
+    struct era *owner = now.skip_count > 0 ? era_of_record(i, now.skips[0].first / 1000) : NULL;
     if (owner && (owner != era || now.skips[0].first / 1000 > era->from)) {
         struct record record = { .first = now.skips[0].first / 1000,
                                  .last = now.skips[0].last / 1000,
