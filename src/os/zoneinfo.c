@@ -31,23 +31,34 @@ static const char *zone_of_environment(void) {
     return *name == ':' ? name + 1 : name;
 }
 
-static int read_own(struct strbuf *out) {
+static char *path_of(const char *name) {
+    const char *folder = getenv("TZDIR");
+    return xasprintf("%s/%s", folder && *folder ? folder : ZONE_FOLDER, name);
+}
+
+/* The file of the machine's own zone, or NULL: UTC. The caller frees it. */
+static char *own_path(void) {
     const char *name = zone_of_environment();
+    if (!name)
+        return xstrdup("/etc/localtime");
+    if (*name == '/')
+        return xstrdup(name);
+    return zoneinfo_is_name(name) ? path_of(name) : NULL;
+}
+
+static int read_own(struct strbuf *out) {
+    _cleanup_(freep) char *path = own_path();
     struct error ignored;
-    if (name && *name == '/' && file_read(name, ZONE_FILE_MAX, out, &ignored) == 0)
-        return 0;
-    if (name && zoneinfo_is_name(name) && zoneinfo_read(name, out, &ignored) == 0)
-        return 0;
-    return !name && file_read("/etc/localtime", ZONE_FILE_MAX, out, &ignored) == 0 ? 0 : 1;
+    return path && file_read(path, ZONE_FILE_MAX, out, &ignored) == 0 ? 0 : 1;
 }
 
 /* /etc/localtime is usually a link to a file of the zoneinfo folder. */
 bool zoneinfo_own_name(struct strbuf *out) {
     static const char folder[] = "/zoneinfo/";
-    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    _cleanup_(freep) char *file = own_path();
     const char *name = zone_of_environment(), *path;
     char target[PATH_MAX] = "";
-    bool is_utc = read_own(&data) != 0;
+    bool is_utc = !file || access(file, R_OK) < 0; /* not read: each answer of status asks */
     if (!name && readlink("/etc/localtime", target, sizeof(target) - 1) > 0)
         name = target;
     path = name ? strstr(name, folder) : NULL;
@@ -64,9 +75,7 @@ int zoneinfo_read(const char *name, struct strbuf *out, struct error *err) {
     if (!zoneinfo_is_name(name))
         return error_set(err, -EINVAL, "time zone '%s' is not a name such as Europe/Berlin or UTC",
                          utf8_quote(name).text);
-    const char *folder = getenv("TZDIR");
-    _cleanup_(freep) char *path =
-        xasprintf("%s/%s", folder && *folder ? folder : ZONE_FOLDER, name);
+    _cleanup_(freep) char *path = path_of(name);
     struct error why = { 0 };
     if (file_read(path, ZONE_FILE_MAX, out, &why) == 0)
         return 0;
