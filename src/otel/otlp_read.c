@@ -316,7 +316,7 @@ int otlp_meter_read(struct otlp_meter *m, enum otlp_signal signal, const char *b
     const json_t *resources = json_object_get(root, l->resources);
     int r = 0;
     if (!json_is_object(root) || (resources && !json_is_array(resources)))
-        r = error_set(err, -EINVAL, "the body is no OTLP: expected an object with the list '%s'",
+        r = error_set(err, -EINVAL, "the body is not OTLP: expected an object with the list '%s'",
                       l->resources);
     else
         read_tree(m, l, resources);

@@ -324,7 +324,7 @@ TEST(a_socket_that_cannot_be_is_explained) {
     FILE *file = fopen(path, "we");
     assert_true(file && fclose(file) == 0);
     assert_int_equal(listen_at(path, &err), -EEXIST);
-    ASSERT_HAS(err.text, "is no socket: move it away");
+    ASSERT_HAS(err.text, "is not a socket: move it away");
     assert_int_equal(access(path, F_OK), 0);
     assert_int_equal(unlink(path), 0);
 

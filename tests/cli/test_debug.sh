@@ -102,7 +102,7 @@ head -c 9 out | grep -q '^\[{"seq":2'
 report $? 'events --after --json: one list'
 run sluice debug events --after x
 exits 2 'events --after x: exit code'
-says "sluice: option '--after': expected a whole number of at least 0 o, got 'x'
+says "sluice: option '--after': expected a whole number of at least 0, got 'x'
 usage: sluice debug events [--after N]" 'events --after x'
 shown docs/reference/cli/debug.md debug scheduler --snapshot examples/loopr.json
 shown docs/reference/cli/debug.md debug outcome --agent claude --exit 1 tests/fixtures/agents/claude/limit-oauth/stdout

@@ -40,7 +40,7 @@ wait $!
 code=$?
 exits 0 'down --wait: exit code'
 says 'sluice: the daemon has stopped; waiting for 1 run
-sluice: 1 run ended; '"'sluice up'"' takes note of it' 'down --wait waits for the run'
+sluice: 1 run ended; '"'sluice up'"' records it' 'down --wait waits for the run'
 start
 rule 'and nothing was lost' becomes "$id" 'done'
 run sluice down --json

@@ -56,7 +56,7 @@ run sluice events --task ''
 exits 2 'an empty id'
 run sluice events --after x
 exits 2 '--after x: exit code'
-says "sluice: option '--after': expected a whole number of at least 0 o, got 'x'
+says "sluice: option '--after': expected a whole number of at least 0, got 'x'
 $usage" '--after x'
 for call in '--after -1' '--limit 0' '--limit x' '--limit -5' 'web-1'; do
     # shellcheck disable=SC2086 # words

@@ -52,7 +52,7 @@ bad 'steps:\n  - run: echo {{a\n' "./bad.yaml:2: '{{a' is no variable like {{nam
 bad 'step:\n  - run: x\n' "./bad.yaml:1: a formula has no 'step'; did you mean 'steps'?"
 bad 'vars: {a: 1}\n' './bad.yaml:1: there are no steps in it'
 bad '- run: x\n' './bad.yaml:1: expected a formula with vars and steps, got a list'
-bad 'vars: {1a: x}\nsteps: [{run: x}]\n' "./bad.yaml:1: '1a' is not a name of a variable: letters, digits, - and _, a letter first"
+bad 'vars: {1a: x}\nsteps: [{run: x}]\n' "./bad.yaml:1: '1a' is not the name of a variable: letters, digits, - and _, a letter first"
 bad 'vars: {a: {required: true, default: 1}}\nsteps: [{run: x}]\n' "./bad.yaml:1: variable 'a' is required and has a default; leave one out"
 bad 'vars: {a: {must: true}}\nsteps: [{run: x}]\n' "./bad.yaml:1: a variable has no 'must'; it has description, default and required"
 bad 'vars: {a: [1]}\nsteps: [{run: x}]\n' "./bad.yaml:1: 'a': expected a default, or description, default and required, got a list"

@@ -74,8 +74,8 @@ bad() { # MESSAGE ARGS...
 }
 bad "there is no state 'runing'; did you mean 'running'?" --state done,runing
 bad "there is no state ''" --state ''
-bad "option '--limit': expected a whole number of at least 1 o, got '0'" --limit 0
-bad "option '--limit': expected a whole number of at least 1 o, got 'x'" --limit x
+bad "option '--limit': expected a whole number of at least 1, got '0'" --limit 0
+bad "option '--limit': expected a whole number of at least 1, got 'x'" --limit x
 bad '' --order sideways
 bad "'list' does not take the argument 'x'" x
 run sluice list --parent nothing-9

@@ -173,8 +173,8 @@ bad() { # MESSAGE ARGS...
 bad "'logs' needs the ID of a task, or --group NAME"
 bad "only one of '--err', '--check', '--prepare' and '--both' can be used" --err --both x
 bad "only one of '--err', '--check', '--prepare' and '--both' can be used" --check --prepare x
-bad "option '--attempt': expected a whole number of at least 1 o, got '0'" --attempt 0 x
-bad "option '--tail': expected a whole number of at least 0 o, got '-1'" --tail -1 x
+bad "option '--attempt': expected a whole number of at least 1, got '0'" --attempt 0 x
+bad "option '--tail': expected a whole number of at least 0, got '-1'" --tail -1 x
 bad "'--json' cannot be used when following a log or with several logs" --json --follow x
 run sluice logs nothing-99
 exits 1 'no such task: exit code'

@@ -87,7 +87,7 @@ complains "option '--merge': expected one of none, local, direct, mr" 'with thos
 run sluice add -p web --base-branch '--all' -- true
 exits 2 'an option is no branch'
 run sluice add -p web --base-branch 'a..b' -- true
-complains "is no name of a branch" 'a range is no branch'
+complains "is not a name of a branch" 'a range is no branch'
 printf -- '- {project: web, merge: none, base_branch: main, run: "true"}\n' >tasks.yaml
 run sluice add --file tasks.yaml
 exits 0 'a file of tasks has both members'
@@ -181,7 +181,7 @@ appears held "$tmp/held"
 add -p web -- sh -c 'echo locked >locked'
 waits_for_others() {
     run sluice show "$id"
-    grep -q 'somebody else merges' "$tmp/out"
+    grep -q 'waits for another merge' "$tmp/out"
 }
 soon waits_for_others
 has 'waits for another merge in this repository' 'a merge waits for other programs that have the lock'

@@ -84,10 +84,10 @@ run_b "$SLUICE" add -- true
 exits 0 'a command of the home of a standby asks the active one'
 has ' started' 'which does what was asked for'
 run_b "$SLUICE" status
-rule 'status tells whose answer it is' grep -q "this is what 'unix:$home/sluice.sock' says" err
+rule 'status tells whose answer it is' grep -q "(answer of 'unix:$home/sluice.sock')" err
 run_b "$SLUICE" doctor
 has 'a standby' 'doctor knows a standby'
-grep -A 1 '^  ok    daemon ' out | grep -qF "unix:$home/sluice.sock; what follows is what that one sees"
+grep -A 1 '^  ok    daemon ' out | grep -qF "unix:$home/sluice.sock; the following checks are its own"
 report $? 'and names the active one before it tells what that one says'
 mkdir -m 700 "$tmp/client"
 cp "$home/sluice.yaml" "$tmp/client/"
@@ -95,7 +95,7 @@ run env "SLUICE_HOME=$tmp/client" "$SLUICE" list
 exits 0 'a home without a daemon is a client of the addresses'
 rule 'and starts none' [ ! -e "$tmp/client/sluice.lock" ]
 run env "SLUICE_HOME=$tmp/client" "$SLUICE" doctor
-has "unix:$home/sluice.sock; what follows is what that one sees" 'doctor says there, too, whose answers these are'
+has "unix:$home/sluice.sock; the following checks are its own" 'doctor says there, too, whose answers these are'
 rule 'a standby tells the way to who has no list' in_b sh -c \
     "sed -i '/addresses/d' '$b/sluice.yaml' && '$SLUICE' list >/dev/null"
 configure "$b"
@@ -167,7 +167,7 @@ run sluice up
 
 run sluice down
 exits 0 'a standby can be stopped'
-says 'sluice: the standby has stopped; the active daemon goes on' 'down says that it was one'
+says 'sluice: the standby has stopped; the active daemon keeps running' 'down says that it was one'
 rule 'the active one goes on' is_role "$b" active
 run sluice up
 rule 'and it comes again' is_role "$home" standby
@@ -186,7 +186,7 @@ complains "no daemon answers at 'unix:$tmp/nobody/sluice.sock', 'unix:$tmp/none/
 run sluice up
 configure "$b" 'http: {listen: "127.0.0.1:0"}'
 run_b "$SLUICE" up
-url=$(sed -n 's|.*by TCP it says so at \(http://[0-9.:]*\).*|\1|p' "$b/sluice.log" | tail -n 1)
+url=$(sed -n 's|.*standby: TCP listener at \(http://[0-9.:]*\).*|\1|p' "$b/sluice.log" | tail -n 1)
 tcp() {
     curl -s --max-time "$patience" -w ' %{http_code}\n' "$@" >"$tmp/out"
 }
@@ -227,7 +227,7 @@ run_b "$SLUICE" up
 in_b sh -c 'echo "limits: {runs: nothing}" >>"$SLUICE_HOME/sluice.yaml"'
 run sluice down
 rule 'a standby whose configuration was broken meanwhile takes over with the one it has' soon is_role "$b" active
-rule 'and complains' grep -q 'the configuration stays as it was' "$b/sluice.log"
+rule 'and complains' grep -q 'the configuration was not changed' "$b/sluice.log"
 run_b "$SLUICE" down
 run sluice up
 configure "$b"

@@ -74,7 +74,7 @@ line 7 '"isError":false' 'post_message'
 line 8 "there is no task 'web-99'" 'a failure is a result'
 line 8 '"isError":true' 'that says so'
 line 9 '"isError":true' 'bad input'
-line 10 'this is no run of Sluice' 'report_done outside of a run'
+line 10 'this is not a run of Sluice' 'report_done outside of a run'
 line 11 '"text":"hello\n"' 'the log as a resource'
 rule 'a resource that is not there' grep -q '"id":12,"error":{"code":-32602' out
 run sluice bus read --task web-1

@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     int kills = argc > 1 ? atoi(argv[1]) : 200;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)rig_now_us();
     struct test t = { .rng = { .state = seed } };
-    t.acked.rules = "--cap left=12 --weight left=3 --weight right=1";
+    t.acked.rules = "--cap left=12";
     signal(SIGPIPE, SIG_IGN);
     printf("  %d kills, seed %llu\n", kills, (unsigned long long)seed);
     rig_open(&t.rig, config);

@@ -198,7 +198,7 @@ static void a_hangup_reads_the_configuration_again(void) {
         exit(1);
     rig_write_config(&rig, "limits: {runs: 3,\n  rums: 4}\n" CALM);
     kill(rig.daemon, SIGHUP);
-    wait_for_text(&rig, (struct expected){ "the configuration stays as it was", rig.log });
+    wait_for_text(&rig, (struct expected){ "the configuration was not changed", rig.log });
     wait_for_text(&rig, (struct expected){ "sluice.yaml:2", rig.log });
     wait_for_text(&rig, (struct expected){ "\"value\":3", "/v1/config/limits.runs" });
     rig_write_config(&rig, "limits: {runs: 9}\nprojects: {late: {}}\n" CALM);

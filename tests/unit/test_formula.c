@@ -96,7 +96,7 @@ TEST(f102_missing_or_unknown_variables_are_reported_with_their_line) {
                   "f.yaml:2:5: dependency cycle detected: a -> b -> a (lines 2, 3)");
     expect_unread("vars: {a: 1, a: 2}\nsteps: [{run: x}]\n",
                   "f.yaml:1: 'a' is given twice, first in line 1");
-    expect_unread("steps: []\n", "f.yaml:1:8: there are no tasks in it");
+    expect_unread("steps: []\n", "f.yaml:1:8: it contains no tasks");
 }
 
 TEST(f145_what_a_sling_offers_need_not_be_declared) {

@@ -292,7 +292,7 @@ TEST(an_early_close_is_not_an_answer) {
 
 TEST(another_protocol_is_no_acknowledgement) {
     expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = "SSH-2.0-x\r\n" }, patience_ms(),
-                   -EPROTO, "no HTTP");
+                   -EPROTO, "not HTTP");
 }
 
 TEST(an_endless_head_is_given_up) {
@@ -300,7 +300,7 @@ TEST(an_endless_head_is_given_up) {
     strbuf_puts(&text, "HTTP/1.1 200 OK\r\nA: ");
     strbuf_repeat(&text, "x", 40000);
     expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = strbuf_text(&text) },
-                   patience_ms(), -EPROTO, "no HTTP");
+                   patience_ms(), -EPROTO, "not HTTP");
 }
 
 TEST(an_unreachable_server_is_reported) {

@@ -209,7 +209,7 @@ RULE(bad_bodies_get_one_message_and_count_nothing) {
     for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
         struct error err = { 0 };
         assert_int_equal(feed_text(*state, OTLP_METRICS, bodies[i], &err), -EINVAL);
-        assert_ptr_equal(strstr(err.text, "the body is no "), err.text);
+        assert_ptr_equal(strstr(err.text, "the body is not "), err.text);
         assert_null(strchr(err.text, '\n'));
     }
     expect(*state, -1, -1, -1, -1);

@@ -201,7 +201,7 @@ EACH(podman_refuses_what_it_cannot_say) {
     expect_refused("sandbox_image");
     plan.image = "x";
     sandbox_add(&plan, SANDBOX_WRITE, "/odd:path", NULL);
-    expect_refused("has a ':'");
+    expect_refused("contains ':'");
 }
 
 EACH(other_programs_get_the_paths_of_the_run) {
