@@ -101,6 +101,7 @@ static void check_mode(const char *path, const char *what, const char *danger, s
     c->ok = exists && (st.st_mode & 077) == 0;
     if (!exists) {
         set_text(c, "%s '%s' does not exist", what, path);
+        c->fix = "sluice down && sluice up # creates it again";
         return;
     }
     set_text(c, "%s '%s' has mode %03o", what, path, (unsigned)(st.st_mode & 0777));

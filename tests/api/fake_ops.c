@@ -278,7 +278,7 @@ int op_take_body(const struct op *op, const char *body, size_t size, json_t *par
     json_t *object = json_loadb(body, size, 0, NULL);
     if (!json_is_object(object)) {
         json_decref(object);
-        return error_set(err, -EINVAL, "the body is not JSON object");
+        return error_set(err, -EINVAL, "the body is not a JSON object");
     }
     json_object_update(params, object);
     json_decref(object);

@@ -97,7 +97,7 @@ TEST(socket_only_operations_are_refused_for_every_scope) {
     free(add_token(&o, "{\"name\":\"phone\"}"));
     reply_expect(
         ops_ask_by(&o, ACCESS_ADMIN, "/v1/tokens", "{\"name\":\"mine\",\"scope\":\"admin\"}", NULL),
-        403, "'token.add' is not done by TCP");
+        403, "'token.add' is not available over TCP");
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/tokens", NULL, NULL), 403, NULL);
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/tokens/phone/revoke", "{}", NULL), 403, NULL);
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/session/code", "{}", NULL), 403, NULL);
@@ -143,9 +143,9 @@ TEST(r10_nothing_by_tcp_changes_what_program_runs) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
         reply_expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG, bad[i], NULL), 403,
-                     "is not changed by TCP");
+                     "cannot be changed over TCP");
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/projects/web/set", "{\"path\":\"/tmp\"}", NULL),
-                 403, "is not changed by TCP");
+                 403, "cannot be changed over TCP");
     assert_int_equal(file_read(o.config_file, 1 << 20, &after, NULL), 0);
     assert_string_equal(strbuf_text(&before), strbuf_text(&after));
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG, "{\"set\":{\"limits.runs\":5}}", NULL), 200,

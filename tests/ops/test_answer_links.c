@@ -159,7 +159,7 @@ TEST(links_work_only_while_they_are_enabled) {
     assert_int_equal(state_of(&o, task), QUESTION_OPEN);
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/config",
                             "{\"set\":{\"notify.answer_links\":true}}", NULL),
-                 403, "is not changed by TCP");
+                 403, "cannot be changed over TCP");
 }
 
 /* However it found the link. */

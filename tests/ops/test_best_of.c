@@ -115,7 +115,7 @@ TEST(bad_input_is_named_and_nothing_is_stored) {
         { "\"project\":\"tree\",\"argv\":[\"true\"],\"agents\":[\"one\"],\"best_of\":2",
           "a command does not use agents" },
         { "\"project\":\"tree\",\"argv\":[\"true\"],\"best_of\":2,\"merge\":\"mr\"",
-          "'merge' does not go with 'best_of'" },
+          "'merge' cannot be used with 'best_of'" },
     };
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, CONFIG);

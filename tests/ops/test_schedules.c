@@ -231,21 +231,21 @@ TEST(over_tcp_admins_alone_change_schedules_but_not_their_files) {
                  "needs 'admin'");
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules",
                             "{\"name\":\"x\",\"every\":\"1h\",\"file\":\"/tmp/t.yaml\"}", NULL),
-                 403, "is not changed by TCP");
+                 403, "cannot be changed over TCP");
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules", NIGHTLY, NULL), 200, NULL);
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules/nightly/set",
                             "{\"file\":\"/tmp/t.yaml\",\"task\":\"\"}", NULL),
-                 403, "is not changed by TCP");
+                 403, "cannot be changed over TCP");
     reply_expect(
         ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules/nightly/set", "{\"cron\":\"0 3 * * *\"}", NULL),
         200, "0 3 * * *");
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules/nightly/pause", "{}", NULL), 200,
                  NULL);
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/config", "{\"unset\":[\"schedules\"]}", NULL),
-                 403, "is not changed by TCP");
+                 403, "cannot be changed over TCP");
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/config",
                             "{\"set\":{\"timezone\":\"Europe/Paris\"}}", NULL),
-                 403, "is not changed by TCP");
+                 403, "cannot be changed over TCP");
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules/nightly/remove", "{}", NULL), 200,
                  NULL);
     assert_int_equal(engine_schedule_count(o.engine), 0);
