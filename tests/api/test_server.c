@@ -127,7 +127,7 @@ static const struct {
     { "a GET with a body",
       "GET /v1/echo HTTP/1.1\r\n" H "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
       400, "only a POST" },
-    { "a body that is not a JSON object", POST("/v1/echo", "3") "\r\n{,}", 400, "not JSON" },
+    { "a body that is not a JSON object", POST("/v1/echo", "3") "\r\n{,}", 400, "not a JSON object" },
     { "a bad query", GET("/v1/echo?text"), 400, "without a value" },
     { "a parameter that is missing", GET("/v1/fail"), 400, "'code' is missing" },
     { "a short key", EMPTY_POST("/v1/once") "Idempotency-Key: 1234567\r\n\r\n", 400, "8 to 128" },
