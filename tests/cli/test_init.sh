@@ -96,8 +96,7 @@ for value in limits.runs=3 budget_usd=7.5 tasks.sandbox=bubblewrap; do
     run sluice config get "${value%=*}"
     prints "${value#*=}" "the answer is a setting: $value"
 done
-mux kill-server
-mux new-session -d -x 80 -y 24 "env PATH=$tmp/bin $SLUICE init --force --yes; sh"
+mux new-window "env PATH=$tmp/bin $SLUICE init --force --yes; sh"
 shows 'next, type:' '--yes asks nothing'
 run sluice config get limits.runs
 rule '--yes: the default' [ "$(cat out)" != 3 ]
