@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -163,6 +164,11 @@ WRAP(SPAWN, error, int, posix_spawnp,
       const posix_spawnattr_t *attributes, char *const argv[], char *const env[]),
      pid, path, actions, attributes, argv, env)
 WRAP(SPAWN, -1, pid_t, fork, (void), )
+/* The daemon starts shims with it, and passes no more than these. */
+int clone(int (*routine)(void *ctx), void *stack, int flags, void *ctx, ...) {
+    return fails(SPAWN) ? -1 : NEXT(clone)(routine, stack, flags, ctx);
+}
+
 WRAP(THREAD, error, int, pthread_create,
      (pthread_t * thread, const pthread_attr_t *attributes, void *(*routine)(void *), void *ctx),
      thread, attributes, routine, ctx)
