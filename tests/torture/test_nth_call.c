@@ -132,7 +132,7 @@ static void check_end(const struct test *t, const char *name, int code) {
     rig_expect(!crashed, "the daemon ended with %d, see %s", code, t->rig.log);
 }
 
-/* After an error nobody knows what is on disk. On a full disk SQLite rolls back, and the daemon may continue. */
+/* After an error the state on disk is unknown. On a full disk SQLite rolls back, and the daemon may continue. */
 static void check_answers(struct test *t, size_t group, const struct nth_calls *calls,
                           unsigned added, int code) {
     if (groups[group].error != EIO || !calls->store_failed)
