@@ -291,16 +291,21 @@ static void sqlite_reserve_make(struct sqlite_store *store) {
     (void)close(fd);
 }
 
-bool sqlite_reserve_release(struct sqlite_store *store) {
-    struct sqlite_reserve *reserve = &store->reserve;
-    if (reserve->size == 0 || reserve->used)
-        return false;
-    int fd = outside_open(AT_FDCWD, reserve->path, O_RDWR | OUTSIDE_PARENT_LINKS, NULL, NULL);
+static bool release_blocks(const char *path) {
+    int fd = outside_open(AT_FDCWD, path, O_RDWR | OUTSIDE_PARENT_LINKS, NULL, NULL);
     if (fd < 0)
         return false;
     /* Only the sync frees the blocks for others. */
     bool given = ftruncate(fd, 0) == 0 && fsync(fd) == 0;
     (void)close(fd);
+    return given;
+}
+
+bool sqlite_reserve_release(struct sqlite_store *store) {
+    struct sqlite_reserve *reserve = &store->reserve;
+    if (reserve->size == 0 || reserve->used)
+        return false;
+    bool given = release_blocks(reserve->path);
     reserve->used = true;
     return given;
 }
@@ -796,6 +801,15 @@ static int open_database(struct sqlite_store *store, const struct sqlite_schema 
     return r;
 }
 
+/* Before SQLite opens the log. */
+static int renew_log(const struct sqlite_store *store, struct error *err) {
+    if (is_read_only(store) || sqlite_file_had_no_error(&store->file, store->voucher))
+        return 0;
+    int r = sqlite_file_renew_log(&store->file, err);
+    _cleanup_(freep) char *reserve = path_with_suffix(store->file.path, "-reserve");
+    return r == -ENOSPC && release_blocks(reserve) ? sqlite_file_renew_log(&store->file, err) : r;
+}
+
 /* Before any file is created. */
 static int check_there(const char *path, struct error *err) {
     struct stat st;
@@ -830,6 +844,8 @@ int sqlite_open_as(const struct sqlite_schema *schema, const struct store_option
     if (r >= 0)
         r = sqlite_finish_restore(&store->file, kept, err);
     if (r >= 0)
+        r = renew_log(store, err);
+    if (r >= 0)
         r = open_database(store, schema, ret_report, err);
     if (r < 0)
         return r;
@@ -849,8 +865,10 @@ static void sqlite_close(struct store *base) {
     if (fine && sqlite_run(store, STATEMENT_BEGIN) == SQLITE_OK
         && sqlite_put_meta(store, "clean", 1) == SQLITE_OK)
         fine = sqlite_run(store, STATEMENT_COMMIT) == SQLITE_OK;
-    if (!fine)
+    if (!fine) {
         leave_untouched(store);
+        sqlite_file_revoke(&store->file);
+    }
     store_free(store);
 }
 

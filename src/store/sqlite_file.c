@@ -26,6 +26,7 @@
 #include "store/await.h"
 
 #define TRIES_MAX   100 /* of 10 ms, while the holder of the lock is unknown */
+#define COPY_BYTES  (256 << 10)
 #define TRIES_ENDED 500 /* the same while the lock's owner is known to have ended */
 
 void sqlite_file_finish(struct sqlite_file *file) {
@@ -201,6 +202,8 @@ void sqlite_file_read_holder(const struct sqlite_file *file, char *ret_who, size
 
 /* Since Linux 6.8: an identifier of the mount that is not used again. STATX_MNT_ID is given to the
  * next mount after an unmount. */
+#define VOUCHER_EPOCH " epoch "
+
 #ifndef STATX_MNT_ID_UNIQUE
 #define STATX_MNT_ID_UNIQUE 0x00004000U
 #endif
@@ -217,8 +220,8 @@ static void describe(const struct sqlite_file *file, uint64_t epoch, char ret[SQ
         return;
     const char *text = strbuf_text(&boot);
     (void)snprintf(ret, SQLITE_VOUCHER_MAX,
-                   "vouched: boot %.*s mount %" PRIu64 " device %u:%u inode %" PRIu64
-                   " epoch %" PRIu64,
+                   "vouched: boot %.*s mount %" PRIu64 " device %u:%u inode %" PRIu64 VOUCHER_EPOCH
+                   "%" PRIu64,
                    (int)strcspn(text, "\n"), text, (uint64_t)st.stx_mnt_id, st.stx_dev_major,
                    st.stx_dev_minor, (uint64_t)st.stx_ino, epoch);
 }
@@ -249,4 +252,56 @@ void sqlite_file_vouch(const struct sqlite_file *file, uint64_t epoch) {
 
 void sqlite_file_revoke(const struct sqlite_file *file) {
     (void)!ftruncate(file->lock, 0);
+}
+
+bool sqlite_file_had_no_error(const struct sqlite_file *file, const char *voucher) {
+    const char *epoch = strstr(voucher, VOUCHER_EPOCH);
+    return epoch
+           && sqlite_file_is_vouched(file, voucher,
+                                     strtoull(epoch + strlen(VOUCHER_EPOCH), NULL, 10));
+}
+
+/* --- the log after an error ----------------------------------------------------------------------
+ *
+ * When a sync fails, Linux marks the pages clean. The next daemon reads them back, a later sync of
+ * the file succeeds without them, and after a power cut the log would end there, whatever was
+ * acknowledged since. So the log is replaced by a synced copy. In place the same bytes could be
+ * torn by a power cut, and sharing blocks (copy_file_range) would share those that were not
+ * written. The database needs nothing: the next checkpoint writes every frame of the log again. */
+
+static int copy_bytes(int from, int to) {
+    _cleanup_(freep) char *bytes = xmalloc(COPY_BYTES);
+    ssize_t n;
+    int r = 0;
+    while (r >= 0 && (n = read(from, bytes, COPY_BYTES)) != 0)
+        r = n < 0 ? -errno : fd_write_all(to, bytes, (size_t)n);
+    return r < 0 ? r : fsync(to) < 0 ? -errno : 0;
+}
+
+static int replace_log(const struct sqlite_file *file, const char *log, const char *copy,
+                       struct error *err) {
+    off_t size = 0;
+    struct stat st;
+    if (lstat(log, &st) < 0 && errno == ENOENT)
+        return 0;
+    _cleanup_(fd_closep) int from =
+        outside_open(AT_FDCWD, log, O_RDONLY | OUTSIDE_PARENT_LINKS, &size, err);
+    if (from < 0 || size == 0)
+        return from < 0 ? from : 0;
+    _cleanup_(fd_closep) int to = outside_create(AT_FDCWD, copy, err);
+    if (to < 0)
+        return to;
+    int r = copy_bytes(from, to);
+    if (r >= 0 && rename(copy, log) < 0)
+        r = -errno;
+    errno = -r;
+    return r < 0 ? error_set_errno(err, "write again", log) : path_sync_folder(file->path, err);
+}
+
+int sqlite_file_renew_log(const struct sqlite_file *file, struct error *err) {
+    _cleanup_(freep) char *log = path_with_suffix(file->path, "-wal");
+    _cleanup_(freep) char *copy = path_with_suffix(file->path, "-wal-copy");
+    int r = replace_log(file, log, copy, err);
+    (void)unlink(copy); /* of a failure, or of a process that was killed */
+    return r;
 }

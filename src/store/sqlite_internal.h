@@ -161,8 +161,12 @@ void sqlite_file_read_holder(const struct sqlite_file *file, char *ret_who, size
 /* Before sqlite_file_set_holder, which removes it. */
 void sqlite_file_read_voucher(const struct sqlite_file *file, char ret[SQLITE_VOUCHER_MAX]);
 bool sqlite_file_is_vouched(const struct sqlite_file *file, const char *voucher, uint64_t epoch);
+/* The same for the epoch in the voucher: its holder has seen no error. */
+bool sqlite_file_had_no_error(const struct sqlite_file *file, const char *voucher);
 void sqlite_file_vouch(const struct sqlite_file *file, uint64_t epoch);
 void sqlite_file_revoke(const struct sqlite_file *file); /* an error was seen */
+/* Writes the log again, so that nothing of it is only in memory. Not while SQLite has it open. */
+int sqlite_file_renew_log(const struct sqlite_file *file, struct error *err);
 
 /* PATH + suffix; the caller frees. */
 char *path_with_suffix(const char *path, const char *suffix);

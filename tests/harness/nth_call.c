@@ -1,14 +1,15 @@
-/* nth_call.c: loaded with LD_PRELOAD, makes the n-th call of one function fail.
+/* nth_call.c: loaded with LD_PRELOAD, makes the n-th call of one function fail, or that one and all that follow.
  *
- * SLUICE_TEST_CALL is "NAME NUMBER ERRNO": call NUMBER of the group NAME (see `groups`) fails; NUMBER 0: none. SLUICE_TEST_CALLS names a file
- * of 8 bytes, the number of calls so far, also when the process is killed. Only the first process that loads it counts: the variables are
- * removed from the environment. */
+ * SLUICE_TEST_CALL is "NAME NUMBER ERRNO [always]": call NUMBER of the group NAME (see `groups`) fails; NUMBER 0: none. "always": later ones, too,
+ * as on a broken or full disk: calls about files and folders, but not about standard error. SLUICE_TEST_CALLS names a file with a struct nth_calls,
+ * which is kept when the process is killed. Only the first process that loads it counts: the variables are removed from the environment. */
 /* Without it, open() would be defined under the name of open64(). */
 #undef _FILE_OFFSET_BITS
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -22,6 +23,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "nth_call.h"
+
 enum group { WRITE, SYNC, OPEN, SPAWN, PIPE, RENAME, MKDIR, THREAD, MEMORY, GROUPS };
 
 static const char *const groups[GROUPS] = {
@@ -34,24 +37,25 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 
-static _Atomic uint64_t none, *count = &none;
+static struct nth_calls none, *calls = &none;
 static uint64_t chosen;
 static int error;
+static bool always;
 static enum group group = GROUPS; /* none, until the environment was read */
 
 __attribute__((constructor)) static void read_environment(void) {
     const char *text = getenv("SLUICE_TEST_CALL"), *path = getenv("SLUICE_TEST_CALLS");
-    char name[16];
+    char name[16], more[16] = "";
     unsigned long long number;
     enum group found = GROUPS;
-    if (!text || !path || sscanf(text, "%15s %llu %d", name, &number, &error) != 3)
+    if (!text || !path || sscanf(text, "%15s %llu %d %15s", name, &number, &error, more) < 3)
         return;
     for (int i = 0; i < GROUPS; i++)
         if (strcmp(groups[i], name) == 0)
             found = (enum group)i;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    void *shared = fd >= 0 && ftruncate(fd, sizeof(*count)) == 0
-                       ? mmap(NULL, sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+    void *shared = fd >= 0 && ftruncate(fd, sizeof(*calls)) == 0
+                       ? mmap(NULL, sizeof(*calls), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
                        : MAP_FAILED;
     if (shared == MAP_FAILED || found == GROUPS)
         _exit(99);
@@ -59,16 +63,64 @@ __attribute__((constructor)) static void read_environment(void) {
     (void)unsetenv("LD_PRELOAD");
     (void)unsetenv("SLUICE_TEST_CALL");
     (void)unsetenv("SLUICE_TEST_CALLS");
-    count = shared;
+    calls = shared;
     chosen = number;
+    always = strcmp(more, "always") == 0;
     group = found;
 }
 
+static bool is_chosen(enum group of) {
+    if (of != group)
+        return false;
+    uint64_t number = atomic_fetch_add(&calls->count, 1) + 1;
+    return always ? chosen > 0 && number >= chosen : number == chosen;
+}
+
 static int fails(enum group of) {
-    if (of != group || atomic_fetch_add(count, 1) + 1 != chosen)
+    if (!is_chosen(of))
         return 0;
     errno = error;
     return 1;
+}
+
+static bool is_on_disk(int fd) {
+    struct stat st;
+    return fd != STDERR_FILENO && fstat(fd, &st) == 0
+           && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+}
+
+static bool is_store(int fd) {
+    char link[32], path[512];
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(link, path, sizeof(path) - 1);
+    const char *name = size > 0 ? memrchr(path, '/', (size_t)size) : NULL;
+    if (!name)
+        return false;
+    path[size] = '\0';
+    return strcmp(name, "/sluice.db") == 0 || strcmp(name, "/sluice.db-wal") == 0;
+}
+
+static int fails_at(enum group of, int fd) {
+    if (!is_chosen(of) || (always && !is_on_disk(fd)))
+        return 0;
+    if (is_store(fd))
+        atomic_store(&calls->store_failed, true);
+    errno = error;
+    return 1;
+}
+
+/* Answers come from the thread of the loop alone. */
+static void keep_answer(const struct iovec *parts, size_t count) {
+    static const char success[] = "HTTP/1.1 2";
+    if (!atomic_load(&calls->store_failed) || count == 0 || parts[0].iov_len < strlen(success)
+        || memcmp(parts[0].iov_base, success, strlen(success)) != 0)
+        return;
+    uint32_t at = atomic_load(&calls->answers_size);
+    for (size_t i = 0; i < count && parts[i].iov_len <= NTH_CALL_ANSWERS - at; i++) {
+        memcpy(calls->answers + at, parts[i].iov_base, parts[i].iov_len);
+        at += (uint32_t)parts[i].iov_len;
+    }
+    atomic_store(&calls->answers_size, at);
 }
 
 /* The next function of this name. */
@@ -79,14 +131,19 @@ static int fails(enum group of) {
         return fails(of) ? (failed) : NEXT(name)(__VA_ARGS__);                                     \
     }
 
-WRAP(WRITE, -1, ssize_t, write, (int fd, const void *bytes, size_t size), fd, bytes, size)
-WRAP(WRITE, -1, ssize_t, pwrite, (int fd, const void *bytes, size_t size, off_t at), fd, bytes,
-     size, at)
-WRAP(WRITE, -1, ssize_t, pwrite64, (int fd, const void *bytes, size_t size, off64_t at), fd, bytes,
-     size, at)
-WRAP(WRITE, -1, int, ftruncate64, (int fd, off64_t size), fd, size)
-WRAP(SYNC, -1, int, fsync, (int fd), fd)
-WRAP(SYNC, -1, int, fdatasync, (int fd), fd)
+#define WRAP_FD(of, failed, type, name, parameters, ...)                                           \
+    type name parameters {                                                                         \
+        return fails_at(of, fd) ? (failed) : NEXT(name)(__VA_ARGS__);                              \
+    }
+
+WRAP_FD(WRITE, -1, ssize_t, write, (int fd, const void *bytes, size_t size), fd, bytes, size)
+WRAP_FD(WRITE, -1, ssize_t, pwrite, (int fd, const void *bytes, size_t size, off_t at), fd, bytes,
+        size, at)
+WRAP_FD(WRITE, -1, ssize_t, pwrite64, (int fd, const void *bytes, size_t size, off64_t at), fd,
+        bytes, size, at)
+WRAP_FD(WRITE, -1, int, ftruncate64, (int fd, off64_t size), fd, size)
+WRAP_FD(SYNC, -1, int, fsync, (int fd), fd)
+WRAP_FD(SYNC, -1, int, fdatasync, (int fd), fd)
 WRAP(PIPE, -1, int, pipe2, (int fds[2], int flags), fds, flags)
 WRAP(PIPE, -1, int, socketpair, (int domain, int type, int protocol, int fds[2]), domain, type,
      protocol, fds)
@@ -107,9 +164,24 @@ WRAP(SPAWN, error, int, posix_spawnp,
       const posix_spawnattr_t *attributes, char *const argv[], char *const env[]),
      pid, path, actions, attributes, argv, env)
 WRAP(SPAWN, -1, pid_t, fork, (void), )
+/* The daemon starts shims with it, and passes no more than these. */
+int clone(int (*routine)(void *ctx), void *stack, int flags, void *ctx, ...) {
+    return fails(SPAWN) ? -1 : NEXT(clone)(routine, stack, flags, ctx);
+}
+
 WRAP(THREAD, error, int, pthread_create,
      (pthread_t * thread, const pthread_attr_t *attributes, void *(*routine)(void *), void *ctx),
      thread, attributes, routine, ctx)
+
+ssize_t send(int fd, const void *bytes, size_t size, int flags) {
+    keep_answer(&(struct iovec){ .iov_base = (void *)bytes, .iov_len = size }, 1);
+    return NEXT(send)(fd, bytes, size, flags);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
+    keep_answer(message->msg_iov, message->msg_iovlen);
+    return NEXT(sendmsg)(fd, message, flags);
+}
 
 static mode_t mode_of(int flags, va_list args) {
     return flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;

@@ -21,6 +21,8 @@
 #include "base/alloc.h"
 #include "store/sqlite_internal.h"
 
+#define RESTART_STEPS 3
+
 struct answer {
     bool came;
     enum store_outcome outcome;
@@ -128,16 +130,45 @@ static bool has_log(const struct crash *crash) {
     return access(log, F_OK) == 0;
 }
 
+/* The next daemon: what it finds counts as answered from then on. `before`: the history at the step that `steps` names. */
+static _Noreturn void restart_and_cut(struct crash *crash, struct store *store,
+                                      struct history before) {
+    struct error err = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf found = STRBUF_INIT;
+    store_close(store);
+    fault_set(FAULT_NONE, 0, 0);
+    store = open_store(crash->path, &err);
+    if (!store)
+        complain(crash, "the restart", err.text);
+    kit_dump(store, &found);
+    if (strcmp(strbuf_text(&found), crash->expected[crash->report->steps]) != 0) {
+        struct store_batch *batch = store_batch_new();
+        history_next(&before, batch);
+        store_batch_free(batch);
+        crash->report->steps++;
+    }
+    for (unsigned i = 0; i < RESTART_STEPS && crash->report->steps < CRASH_STEPS; i++)
+        if (!play_batch(crash, store, &before))
+            complain(crash, "after the restart", "a commit fails");
+    fault_set(FAULT_POWER, 1, crash->report->steps);
+    store_close(store); /* its first operation ends the process */
+    complain(crash, "the close", "the power did not fail");
+}
+
 static void play(struct crash *crash) {
     struct error err = { 0 };
-    struct history history = history_begin(crash->seed, true);
+    struct history history = history_begin(crash->seed, true), before = history;
     struct store *store = open_store(crash->path, &err);
     crash->report->open_failed = !store;
     for (unsigned step = 0; store && step < CRASH_STEPS; step++) {
+        before = history;
         if (!play_batch(crash, store, &history))
             break;
+        before = history;
         store = maintain(crash, store, step);
     }
+    if (crash->restarts && (!store || crash->report->unknown))
+        restart_and_cut(crash, store, before);
     if (store && crash->report->unknown) {
         struct store_info info;
         store_info(store, &info);

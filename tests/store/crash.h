@@ -33,6 +33,7 @@ struct crash {
     char *folder, *path;
     char *expected[CRASH_STEPS + 1]; /* contents of the store after n steps */
     struct crash_report *report;
+    bool restarts; /* after an error it is opened again, continues, and then the power fails */
 };
 
 void crash_init(struct crash *crash, uint64_t seed);

@@ -26,6 +26,16 @@ struct pending {
     unsigned char *old, *new;       /* old: previous bytes from `offset` up to old_size */
 };
 
+/* Bytes whose sync failed. Reads return the new bytes, and no later sync writes them: only another write of the same
+ * bytes does. */
+struct lost {
+    struct lost *next;
+    sqlite3_int64 offset;
+    int size;
+    unsigned char *old; /* on the disk; 0 behind its end */
+    bool *is_rewritten; /* for each byte */
+};
+
 struct tracked {
     struct tracked *next;
     char *path;
@@ -34,6 +44,7 @@ struct tracked {
     bool removed; /* for good */
     struct pending *pending;
     size_t count, capacity;
+    struct lost *lost;
     unsigned char *last; /* of a deleted file: its bytes */
     size_t last_size;
 };
@@ -78,6 +89,58 @@ static void pending_clear(struct tracked *t) {
         free(t->pending[i].new);
     }
     t->count = 0;
+}
+
+static void lost_free(struct lost *lost) {
+    free(lost->old);
+    free(lost->is_rewritten);
+    free(lost);
+}
+
+/* The writes since the last sync are lost. Truncations stay pending. */
+static void lose(struct tracked *t) {
+    size_t kept = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        struct pending *p = &t->pending[i];
+        if (p->size < 0) {
+            t->pending[kept++] = *p;
+            continue;
+        }
+        struct lost *lost = xcalloc(1, sizeof(*lost));
+        sqlite3_int64 known = p->old ? p->old_size - p->offset : 0;
+        *lost = (struct lost){ .next = t->lost,
+                               .offset = p->offset,
+                               .size = p->size,
+                               .old = xcalloc(1, (size_t)p->size),
+                               .is_rewritten = xcalloc((size_t)p->size, sizeof(bool)) };
+        if (known > 0)
+            memcpy(lost->old, p->old, (size_t)(known < p->size ? known : p->size));
+        t->lost = lost;
+        free(p->old);
+        free(p->new);
+    }
+    t->count = kept;
+}
+
+/* These bytes are written once more, or cut off. `ret_old` not NULL: receives those on the disk, latest loss first. */
+static void rewrite(struct tracked *t, sqlite3_int64 offset, sqlite3_int64 end,
+                    unsigned char *ret_old) {
+    for (struct lost *lost = t->lost; lost; lost = lost->next)
+        for (int i = 0; i < lost->size; i++) {
+            sqlite3_int64 at = lost->offset + i;
+            if (at < offset || at >= end || lost->is_rewritten[i])
+                continue;
+            lost->is_rewritten[i] = true;
+            if (ret_old)
+                ret_old[at - offset] = lost->old[i];
+        }
+}
+
+static void forget_lost(struct tracked *t) {
+    for (struct lost *lost; (lost = t->lost);) {
+        t->lost = lost->next;
+        lost_free(lost);
+    }
 }
 
 static void put(int fd, const void *bytes, size_t size, sqlite3_int64 offset) {
@@ -141,6 +204,10 @@ static void cut_file(struct tracked *t) {
         take_back(fd, &t->pending[i - 1]);
     for (size_t i = 0; i < t->count; i++)
         deal_out(fd, &t->pending[i]);
+    for (const struct lost *lost = t->lost; lost; lost = lost->next) /* the latest first */
+        for (int i = 0; i < lost->size; i++)
+            if (!lost->is_rewritten[i])
+                put(fd, &lost->old[i], 1, lost->offset + i);
     close(fd);
 }
 
@@ -243,6 +310,7 @@ static struct pending *remember(struct fault_file *file, sqlite3_int64 offset, i
         p->old = xmalloc((size_t)kept);
         if (file->real->pMethods->xRead(file->real, p->old, (int)kept, offset) != SQLITE_OK)
             abort();
+        rewrite(t, offset, offset + kept, size >= 0 ? p->old : NULL);
     }
     return p;
 }
@@ -287,6 +355,8 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size) {
 static int file_sync(sqlite3_file *file, int flags) {
     struct fault_file *own = (struct fault_file *)file;
     int rc = operation(SQLITE_IOERR_FSYNC, false);
+    if (rc != SQLITE_OK && own->tracked)
+        lose(own->tracked);
     if (rc != SQLITE_OK)
         return rc;
     rc = own->real->pMethods->xSync(own->real, flags);
@@ -418,7 +488,20 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync) {
         t->made = false;
     }
     t->removed = !t->deleted;
+    forget_lost(t);
     return real_vfs->xDelete(real_vfs, name, sync);
+}
+
+/* In the place of the C library's: the store replaces its log by a synced file. */
+int rename(const char *from, const char *to) {
+    int r = renameat(AT_FDCWD, from, AT_FDCWD, to);
+    for (struct tracked *t = all_tracked; t && r == 0; t = t->next)
+        if (strcmp(t->path, to) == 0) {
+            pending_clear(t);
+            forget_lost(t);
+            t->made = false;
+        }
+    return r;
 }
 
 void fault_install(void) {

@@ -6,7 +6,8 @@
  *
  * A power cut keeps synced data. Every block of 512 bytes that was written since then has the new
  * bytes, the old bytes or junk, depending on the seed; a deleted file may exist again, and a file
- * that was created and never synced may be missing. */
+ * that was created and never synced may be missing. After a failed sync reads return the new bytes, but they reach
+ * the disk only when they are written again, as with Linux: a later sync succeeds without them. */
 #pragma once
 
 #include <stdbool.h>

@@ -498,6 +498,37 @@ FIXTURE_TEST(a_large_file_is_checked_after_an_end_of_the_machine) {
     }
 }
 
+/* The pages of the file are new, too. */
+static bool is_log_replaced(struct kit_file *f) {
+    _cleanup_(freep) char *log = path_with_suffix(f->path, "-wal");
+    _cleanup_(freep) char *copy = path_with_suffix(f->path, "-wal-copy");
+    struct stat before, after;
+    int old = open(log, O_RDONLY | O_CLOEXEC); /* keeps its number from being used again */
+    assert_true(old >= 0 && fstat(old, &before) == 0 && before.st_size > 0);
+    struct store *store = kit_open(f->path, NULL);
+    assert_int_equal(kit_load(store, &(struct store_reader){ 0 }).tasks, 300);
+    assert_int_equal(stat(log, &after), 0);
+    assert_int_equal(access(copy, F_OK), -1);
+    store_close(store);
+    close(old);
+    return before.st_ino != after.st_ino;
+}
+
+FIXTURE_TEST(the_log_is_replaced_after_an_error_but_not_after_a_kill) {
+    struct kit_file *f = *state;
+    _cleanup_(freep) char *lock = path_with_suffix(f->path, "-lock");
+    _cleanup_(freep) char *copy = path_with_suffix(f->path, "-wal-copy");
+    make_store(f);
+    use_and_kill(f);
+    assert_false(is_log_replaced(f));
+    use_and_kill(f);
+    assert_int_equal(truncate(lock, 0), 0); /* as after an error */
+    FILE *file = fopen(copy, "we");         /* and a copy that was interrupted */
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    assert_true(is_log_replaced(f));
+}
+
 FIXTURE_TEST(a_large_file_that_is_a_copy_is_checked) {
     struct kit_file *f = *state;
     _cleanup_(freep) char *copy = kit_path(f->folder, "copy.db");

@@ -1,7 +1,8 @@
-/* test_nth_call.c: one system call or allocation of the daemon fails, each time another one.
+/* test_nth_call.c: one system call or allocation of the daemon fails, each time another one; or one and all that follow.
  *
  * A short history is played once to count the calls (harness/nth_call.c), then once for each chosen call: tasks are added, run and
- * canceled. With the fault a request is answered or refused, and the daemon continues, or ends with a message. It does not crash or hang. The
+ * canceled. With the fault a request is answered or refused, and the daemon continues, or ends with a message. It does not crash or hang. After
+ * EIO for the database or its log nothing is acknowledged any more, not the request of that moment either. The
  * next daemon, without a fault, starts; every acknowledged task exists and ends as it should, and no attempt ran twice.
  *
  * test_nth_call [POINTS [SEED [GROUP]]]: POINTS random calls of each group, default 1; 0 is every call. */
@@ -16,11 +17,15 @@
 
 #include "acked.h"
 #include "base/hash.h"
+#include "harness/nth_call.h"
 #include "harness/patience.h"
 #include "harness/scratch.h"
 
 #define TASKS    4
 #define RUNS_MAX 3
+
+#define ALL_ADDED    ((1u << TASKS) - 1)
+#define STORE_BROKEN 75 /* exit status of a daemon whose store does not answer any more */
 
 static const char config[] = "limits:\n  runs: 3\n"
                              "retry:\n  failed: {max: 0}\n  lost: {max: 1000, delay_s: 0}\n"
@@ -29,10 +34,13 @@ static const char config[] = "limits:\n  runs: 3\n"
 static const struct {
     const char *name;
     int error;
+    bool always;
 } groups[] = {
-    { "write", ENOSPC }, { "write", EIO },     { "fsync", EIO },     { "open", EMFILE },
-    { "open", EIO },     { "spawn", EAGAIN },  { "pipe", EMFILE },   { "rename", EIO },
-    { "mkdir", ENOSPC }, { "thread", EAGAIN }, { "malloc", ENOMEM },
+    { "write", ENOSPC, false },  { "write", ENOSPC, true },   { "write", EIO, false },
+    { "write", EIO, true },      { "fsync", EIO, false },     { "fsync", EIO, true },
+    { "open", EMFILE, false },   { "open", EIO, false },      { "spawn", EAGAIN, false },
+    { "pipe", EMFILE, false },   { "rename", EIO, false },    { "mkdir", ENOSPC, false },
+    { "thread", EAGAIN, false }, { "malloc", ENOMEM, false },
 };
 
 struct test {
@@ -40,12 +48,13 @@ struct test {
     struct acked_list acked;
     struct rng rng;
     const char *library;
+    uint64_t store_faults; /* played with EIO for the database or its log */
 };
 
 static void set_fault(const struct test *t, size_t group, uint64_t number) {
     char text[64], path[128];
-    snprintf(text, sizeof(text), "%s %llu %d", groups[group].name, (unsigned long long)number,
-             groups[group].error);
+    snprintf(text, sizeof(text), "%s %llu %d%s", groups[group].name, (unsigned long long)number,
+             groups[group].error, groups[group].always ? " always" : "");
     snprintf(path, sizeof(path), "%s/../calls", t->rig.home);
     setenv("SLUICE_TEST_CALL", text, 1);
     setenv("SLUICE_TEST_CALLS", path, 1);
@@ -58,17 +67,16 @@ static void clear_fault(void) {
     unsetenv("SLUICE_TEST_CALLS");
 }
 
-static uint64_t calls_so_far(const struct test *t) {
+static void read_calls(const struct test *t, struct nth_calls *ret) {
     char path[128];
-    uint64_t count = 0;
+    *ret = (struct nth_calls){ 0 };
     snprintf(path, sizeof(path), "%s/../calls", t->rig.home);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read(fd, &count, sizeof(count)) != (ssize_t)sizeof(count))
+    if (fd < 0 || read(fd, ret, sizeof(*ret)) != (ssize_t)sizeof(*ret))
         rig_expect(false, "the calls were not counted");
     if (fd >= 0)
         close(fd);
     (void)unlink(path);
-    return count;
 }
 
 /* True: it was answered with the id of the task. */
@@ -124,18 +132,35 @@ static void check_end(const struct test *t, const char *name, int code) {
     rig_expect(!crashed, "the daemon ended with %d, see %s", code, t->rig.log);
 }
 
+/* After an error the state on disk is unknown. On a full disk SQLite rolls back, and the daemon may continue. */
+static void check_answers(struct test *t, size_t group, const struct nth_calls *calls,
+                          unsigned added, int code) {
+    if (groups[group].error != EIO || !calls->store_failed)
+        return;
+    t->store_faults++;
+    for (size_t i = 0; i < t->acked.count; i++)
+        rig_expect(!memmem(calls->answers, calls->answers_size, t->acked.items[i].id,
+                           strlen(t->acked.items[i].id)),
+                   "%s was acknowledged after an error of the store", t->acked.items[i].id);
+    rig_expect(added == ALL_ADDED || code == STORE_BROKEN,
+               "the store failed, and the daemon ended with %d", code);
+}
+
 static void play_point(struct test *t, size_t group, uint64_t number, uint64_t *ret_calls) {
     const char *name = groups[group].name;
     int failures = rig_failures();
+    struct nth_calls calls;
     rig_open(&t->rig, config);
     set_fault(t, group, number);
     bool started = rig_try_start(&t->rig);
     clear_fault();
     if (started) {
         unsigned added = play_with_fault(t);
-        check_end(t, name, rig_stop(&t->rig));
-        rig_expect(number != 0 || added == (1u << TASKS) - 1, "without a fault a request failed");
-        *ret_calls = calls_so_far(t);
+        int code = rig_stop(&t->rig);
+        check_end(t, name, code);
+        rig_expect(number != 0 || added == ALL_ADDED, "without a fault a request failed");
+        read_calls(t, &calls);
+        check_answers(t, group, &calls, added, code);
         struct client *client = rig_client(&t->rig); /* starts the next daemon */
         for (unsigned i = 0; i < TASKS; i++)
             rig_expect((added >> i & 1) || submit(t, client, i),
@@ -150,15 +175,17 @@ static void play_point(struct test *t, size_t group, uint64_t number, uint64_t *
         check_end(t, name, t->rig.code);
         rig_expect(*t->rig.ready_text || strcmp(name, "malloc") == 0,
                    "the daemon did not start and said nothing");
-        *ret_calls = calls_so_far(t);
+        read_calls(t, &calls);
         rig_expect(rig_start(&t->rig), "the daemon does not start after the fault");
     }
+    *ret_calls = calls.count;
     if (t->rig.daemon > 0)
         rig_expect(rig_stop(&t->rig) == 0, "the daemon did not stop cleanly");
     acked_finish(&t->acked);
     if (rig_failures() > failures)
-        fprintf(stderr, "  that was call %llu of '%s' with errno %d\n", (unsigned long long)number,
-                name, groups[group].error);
+        fprintf(stderr, "  that was call %llu of '%s' with errno %d%s\n",
+                (unsigned long long)number, name, groups[group].error,
+                groups[group].always ? ", and all that follow" : "");
     else
         scratch_remove(t->rig.home);
 }
@@ -189,11 +216,13 @@ int main(int argc, char **argv) {
         uint64_t count = points && points < calls ? points : calls;
         for (uint64_t i = 1; i <= count && calls && rig_failures() < 20; i++, played++)
             play_point(&t, group, count == calls ? i : 1 + rng_below(&t.rng, calls), &ignored);
-        printf("  %s with errno %d: %llu of %llu calls failed\n", groups[group].name,
-               groups[group].error, (unsigned long long)count, (unsigned long long)calls);
+        printf("  %s with errno %d%s: %llu of %llu calls failed\n", groups[group].name,
+               groups[group].error, groups[group].always ? " from one on" : "",
+               (unsigned long long)count, (unsigned long long)calls);
         (void)fflush(stdout);
     }
     printf("  %llu faults\n", (unsigned long long)played);
+    printf("  %llu of them made the state unknown\n", (unsigned long long)t.store_faults);
     return rig_failures() > 0;
 #endif
 }

