@@ -53,7 +53,7 @@ walk() { # AGENT KEY ID MESSAGE
     types "$(command_of 'sluice doctor')"
     grep "agent $agent " "$tmp/out" | grep -q 'not logged in'
     report $? "$agent: doctor says that it is not logged in"
-    rule "$agent: and which variable would do" grep -q "put $2=... into a file and set agents.$agent.env_file" "$tmp/out"
+    rule "$agent: and which variable would do" grep -q "put $2=... in a file and run: sluice config set agents.$agent.env_file=FILE" "$tmp/out"
     types "$(command_of 'sluice config set projects')"
     exits 0 "$agent: the project"
     types "$(command_of 'sluice add')"
@@ -63,7 +63,7 @@ walk() { # AGENT KEY ID MESSAGE
     types "$(command_of 'sluice wait')"
     exits 6 "$agent: wait returns, because a person is needed"
     rule "$agent: and quotes it" grep -q "$agent said: \".*$4" "$tmp/out"
-    rule "$agent: and says how to log in" grep -q "put $2=... into a file and set agents.$agent.env_file" "$tmp/out"
+    rule "$agent: and says how to log in" grep -q "put $2=... in a file and run: sluice config set agents.$agent.env_file=FILE" "$tmp/out"
     rule "$agent: and what to type then" grep -q "$(command_of 'sluice limiter clear')\$" "$tmp/out"
     types "sluice why $id"
     rule "$agent: why says the same" grep -q "$agent said: \".*$4" "$tmp/out"
