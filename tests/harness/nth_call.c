@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -107,6 +108,12 @@ WRAP(SPAWN, error, int, posix_spawnp,
       const posix_spawnattr_t *attributes, char *const argv[], char *const env[]),
      pid, path, actions, attributes, argv, env)
 WRAP(SPAWN, -1, pid_t, fork, (void), )
+
+/* Flags that need a fourth argument are not used by the program. */
+int clone(int (*run)(void *), void *stack, int flags, void *ctx, ...) {
+    return fails(SPAWN) ? -1 : NEXT(clone)(run, stack, flags, ctx);
+}
+
 WRAP(THREAD, error, int, pthread_create,
      (pthread_t * thread, const pthread_attr_t *attributes, void *(*routine)(void *), void *ctx),
      thread, attributes, routine, ctx)
