@@ -173,8 +173,8 @@ static void check_sandbox(struct op_call *call, struct check *c) {
         c->fix = s.is_missing
                      ? "sudo apt install bubblewrap && sluice down && sluice up # or accept "
                        "it: sluice config set tasks.sandbox=none"
-                     : "# let your user create namespaces, then restart the daemon (see "
-                       "sandbox.md), or: sluice config set tasks.sandbox=none";
+                     : "# let your user create namespaces (docs/guide/sandbox.md), then restart "
+                       "the daemon, or: sluice config set tasks.sandbox=none";
         return;
     }
     if (s.why) {

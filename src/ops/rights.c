@@ -263,7 +263,7 @@ int capability_begin(struct op_call *call) {
     char id[ENGINE_ID_MAX];
     run->task = engine_find_token(call->engine, run->token, &run->attempt);
     if (!run->task)
-        return op_fail(call, -EACCES, "this token has expired: its run has ended");
+        return op_fail(call, -EACCES, "this token belongs to no live run");
     free(call->caller); /* the token identifies the run, not a header */
     call->caller = xasprintf("%s.%u", engine_task_id(call->engine, run->task, id), run->attempt);
     redact(call->engine, call->params);

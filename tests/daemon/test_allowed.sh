@@ -3,8 +3,9 @@
 # like the real one, with recorded messages: it continues, reports success, and lists the denied tools.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets id, home, tmp; the shell of the fake expands the rest
 . "$(dirname "$0")/kit.sh"
+. "$here/repository.sh"
 needs bwrap
-mkdir bin work
+mkdir bin
 cat >bin/claude <<'END'
 #!/bin/sh
 cat >/dev/null
@@ -27,21 +28,25 @@ export PATH
 config 'tasks: {sandbox: auto, sandbox_read: ["'"$tmp/bin"'"]}'
 start
 
-# The command of the README, in another folder.
-line=$(grep -m 1 '^sluice add .*--agent claude' "$root/README.md")
-"$SLUICE" project add web --path "$tmp/work" >/dev/null
-eval "$(printf '%s' "$line" | sed "s|^sluice|\"\$SLUICE\"|")" >out 2>err
+# The commands of the README, in a repository as it asks for.
+mkdir -p "$HOME/src"
+repository web
+mv web "$HOME/src/web"
+command_of() { # BEGIN
+    sed -n '/^## First agent task/,/^## /p' "$root/README.md" | grep -m 1 "^$1" | sed 's|^sluice|"$SLUICE"|'
+}
+eval "$(command_of 'sluice config set projects')" >/dev/null
+eval "$(command_of 'sluice add .*--agent claude')" >out 2>err
 id=$(sed 's/ .*//' out)
 rule 'the first agent command of the README works as typed' becomes "$id" 'done'
 rule 'in a sandbox' [ "$(value "$id" sandbox)" = bubblewrap ]
 rule 'in one run' [ "$(value "$id" attempt)" = 1 ]
-rule 'it could run commands' [ -e work/ran ]
-rm -f work/ran
+rule 'it could run commands' git -C "$HOME/src/web" cat-file -e "sluice/$id:ran"
 
 add --project web --cwd - --agent claude --sandbox none --retries 0 'Make the tests of the parser pass.'
 ends "$id"
 run sluice show "$id"
 has denied 'without a sandbox it may not run commands'
-rule 'and has not' [ ! -e work/ran ]
-rule 'but the tools of the queue are allowed' grep -qx -e --allowedTools=mcp__sluice work/arguments
+rule 'and has not' [ ! -e "$home/worktrees/$id/ran" ]
+rule 'but the tools of the queue are allowed' grep -qx -e --allowedTools=mcp__sluice "$home/worktrees/$id/arguments"
 finish

@@ -27,7 +27,7 @@ becomes "$kept" 'done'
 "$SLUICE" delete "$kept" >/dev/null
 run sluice restore --yes night.db
 exits 4 'no restore below a running daemon'
-complains "'sluice down' stops it" 'which says what to do'
+complains "stop it with 'sluice down'" 'which says what to do'
 run sluice down
 run sluice restore night.db
 exits 2 'no restore without --yes'
@@ -140,7 +140,7 @@ run sluice restore --yes night.db
 run sluice up
 run sluice again "$id"
 exits 4 'again beside a living run is refused'
-complains "run '$id.2' lives" 'which is named'
+complains "run '$id.2', started after the restored backup was made, is still live" 'which is named'
 rule 'and nothing has begun' [ "$(cat twice)" = begun ]
 shim=$(shim_of "$id" 2)
 unblock go_again

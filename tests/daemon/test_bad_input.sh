@@ -17,7 +17,7 @@ printf '{}' >file
         sub(/",?$/, "", usage)
         count = split(usage, words, " ")
         command = ""
-        for (i = 1; i <= count && words[i] ~ /^[a-z]+$/; i++)
+        for (i = 1; i <= count && words[i] ~ /^[a-z][a-z-]*$/; i++)
             command = command (i > 1 ? "+" : "") words[i]
         group = usage ~ / \.\.\.$/ && usage !~ /\[/
         gsub(/\[[^]]*\]/, "", usage)

@@ -164,7 +164,7 @@ run sluice pick "$id" "$a"
 rule 'a person picks then' [ "$(value "$id" state)" = 'done' ]
 best "'$SLUICE' pick \"\$SLUICE_TASK\" \"\$SLUICE_TASK\" 2>$tmp/own; '$SLUICE' pick \"\${SLUICE_TASK%-*}-1\" x 2>>$tmp/own; true"
 rule 'a candidate cannot pick itself' soon held_for "$id" review
-rule 'it is told so' grep -qF "does not choose: only the chooser of a task does" own
+rule 'it is told so' grep -qF "is not the chooser of the task, so it cannot pick" own
 run sluice cancel "$id"
 
 # --- requests for the task --------------------------------------------------------------------------------------
@@ -227,8 +227,8 @@ refused "expected" -p web --agent one --best-of 1 x
 refused "expected" -p web --agent one --best-of 17 x
 refused "there is no agent 'three'" -p web --best-of 2 --agents one,three x
 refused "there is no agent 'three'" -p web --best-of 2 --agent one --chooser three x
-refused "'merge' does not go with 'best_of'" -p web --best-of 2 --agent one --merge mr x
-refused "'spawn' does not go with 'best_of'" -p web --best-of 2 --agent one --spawn plan.yaml x
+refused "'merge' cannot be used with 'best_of'" -p web --best-of 2 --agent one --merge mr x
+refused "'spawn' cannot be used with 'best_of'" -p web --best-of 2 --agent one --spawn plan.yaml x
 refused "'chooser' cannot be used with 'best_of': a command has no prompt" -p web --best-of 2 --chooser one -- true
 rule 'and nothing is stored' [ "$(last_event)" = "$before" ]
 run sluice best web-1
@@ -236,7 +236,7 @@ exits 0 'best'
 add -- true
 run sluice best "$id"
 exits 2 'best of a task without candidates'
-complains "has no candidates: add it with --best-of" 'with the reason'
+complains "has no candidates; add a task with --best-of" 'with the reason'
 
 # --- crashes ----------------------------------------------------------------------------------------------------
 

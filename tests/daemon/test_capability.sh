@@ -89,7 +89,7 @@ denied 'sluice show ../../etc/passwd' 'is not below' 'nor anything that is no ta
 denied 'sluice cancel $SLUICE_TASK' 'own task' 'nor cancel itself'
 denied "sluice promote $rogue" 'not for runs' 'nor go first'
 denied "SLUICE_TASK=$stranger SLUICE_RUN=$stranger.1 sluice report --tokens 1000000" 'reports of itself' 'nor report for another'
-denied 'SLUICE_TOKEN=00000000000000000000000000000000 sluice list' 'no run that lives' 'nor with a token that it made up'
+denied 'SLUICE_TOKEN=00000000000000000000000000000000 sluice list' 'this token belongs to no live run' 'nor with a token that it made up'
 denied 'SLUICE_TOKEN= sluice list' 'SLUICE_TOKEN' 'nor without one'
 denied 'SLUICE_SOCKET=$OWNER/sluice.sock sluice list' 'SLUICE_SOCKET' 'the owner'"'"'s socket takes no token'
 denied 'env -u SLUICE_TOKEN SLUICE_HOME=$OWNER sluice pause' 'SLUICE_SOCKET' 'nor a run that has put its token away'
@@ -173,8 +173,10 @@ has timeout 'and stopped by it'
 # --- features that this host lacks --------------------------------------------------------------------
 
 run sluice doctor --json
-has 'read the environment of other runs' 'doctor says what a run of the same user can still do'
-has 'another user' 'and what would prevent it'
+has 'the environment of other runs, tokens included' 'doctor says what a run of the same user can still do'
+prevents='a daemon of another user'
+[ "$(id -u)" != 0 ] || prevents='a dedicated unprivileged user'
+has "$prevents" 'and what would prevent it'
 
 # --- the end ------------------------------------------------------------------------------------------
 
@@ -183,5 +185,5 @@ rule 'a cancel ends it' becomes "$rogue" canceled
 rule 'and what it has added' becomes "$child" canceled
 rule 'all of it' becomes "$third" canceled
 run env -u SLUICE_HOME SLUICE_SOCKET="$home/run.sock" SLUICE_TOKEN="$(cat token)" "$SLUICE" list
-complains 'no run that lives' 'its token is worth nothing then'
+complains 'this token belongs to no live run' 'its token is worth nothing then'
 finish

@@ -89,7 +89,7 @@ spawns='spawn-check spawn-argv spawn-defaults'
 attack refused $paths $spawns
 for path in $paths $spawns; do
     rule "$path: a run gets no command executed" [ ! -e "refused-$path" ]
-    rule "$path: and the refusal says why" grep -qE "'(argv|checks)': a run names an agent" "refused-$path.log" "refused-$path.show"
+    rule "$path: and the refusal says why" grep -qE "'(argv|checks)': a run may only name a configured agent, not a command" "refused-$path.log" "refused-$path.show"
 done
 rule 'no task of it is there' [ "$(tasks)" = "$((before + 15))" ]
 

@@ -198,7 +198,7 @@ add -p web -- true
 becomes "$id" 'done'
 run sluice diff "$id"
 exits 0 'a task that changed nothing: exit code'
-says "sluice: '$id' has changed nothing" 'a task that changed nothing: a sentence'
+says "sluice: '$id' changed nothing" 'a task that changed nothing: a sentence'
 mv repo elsewhere
 run sluice diff "$merged"
 complains "the repository '$tmp/repo' of '$merged' is gone" 'a repository that is gone'

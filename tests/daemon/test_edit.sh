@@ -128,7 +128,7 @@ rule 'and changes nothing' [ "$(prompt_of "$task")" = 'mend the door' ]
 rm -rf "${TMPDIR:?}"/*
 EDITOR='' run sluice edit "$task" </dev/null
 exits 2 'no editor and no terminal'
-complains "there is no editor: set EDITOR" 'is a usage error'
+complains "no editor is set: set EDITOR" 'is a usage error'
 VISUAL='sh -c '\''echo "by visual" >"$1"'\'' -' run sluice edit "$task"
 rule 'VISUAL is preferred, and may have arguments' [ "$(prompt_of "$task")" = 'by visual' ]
 

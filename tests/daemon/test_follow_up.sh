@@ -88,7 +88,7 @@ released
 appears ready "$home/runs/$id/1/out.log"
 run sluice again -m 'too early' "$id"
 exits 4 'a running task is not'
-complains "task '$id' is running: only what is done, has failed or was canceled can be continued with a message" 'with one message'
+complains "task '$id' is running: only a task that is done, failed or canceled can be continued with a message" 'with one message'
 run sluice cancel --now "$id"
 becomes "$id" canceled
 run sluice again -m 'Print to a file.' "$id"
@@ -159,7 +159,7 @@ rule 'and stays as it is' [ "$(value "$id" state)" = 'done' ]
 add --hold --agent claude 'wait'
 run sluice again -m 'and now?' "$id"
 exits 4 'what waits is refused'
-complains "'sluice edit' changes the prompt of what waits" 'and the message names the command'
+complains "use 'sluice edit' to change the prompt of a waiting task" 'and the message names the command'
 
 # --- kill -9, losses and limits -----------------------------------------------------------------------------
 

@@ -232,7 +232,7 @@ run sluice import beads --agent claude --draft beads.json
 exits 0 'f010 beads are added'
 has '2 added, 0 already, 3 skipped, 0 refused' 'f011 what nobody works on is left out'
 rule 'f011 each with a warning' [ "$(grep -c ' skipped: ' err)" = 3 ]
-rule 'f101 one that is worked on already is left out' grep -q '^sluice: gt-d4 skipped: somebody works on it already' err
+rule 'f101 one that is worked on already is left out' grep -q '^sluice: gt-d4 skipped: it is already being worked on' err
 bead=$(sed -n 's/ draft (gt-a1)//p' out)
 run sluice show --json "$bead"
 has '"project":"gt"' 'f011 the project is that of the prefix'

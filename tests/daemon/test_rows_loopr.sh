@@ -200,11 +200,11 @@ run sluice doctor
 rule 'f035 doctor has nothing to say about it' sh -c '! grep -q max_wait_s out'
 "$SLUICE" config set 'order=score, seq' >/dev/null
 run sluice doctor
-has "'max_wait_s' does nothing" 'f035 unless the order was set without it: then doctor says so'
+has "'max_wait_s' has no effect" 'f035 unless the order was set without it: then doctor says so'
 "$SLUICE" config unset order max_wait_s >/dev/null
 "$SLUICE" config set pace.tick_s=5 pace.batch=unlimited >/dev/null
 run sluice doctor
-has "'pace.tick_s' does nothing: 'pace.batch' is unlimited" 'doctor says that a tick without a batch does nothing'
+has "'pace.tick_s' has no effect: 'pace.batch' is unlimited" 'doctor says that a tick without a batch does nothing'
 "$SLUICE" config unset pace.tick_s pace.batch >/dev/null
 idle() {
     [ "$("$SLUICE" list --ids --state ready,waiting,starting,running | wc -l)" = 0 ]

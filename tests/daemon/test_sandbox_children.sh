@@ -56,7 +56,7 @@ rule 'not if that run is in a sandbox' kept_out
 does shell "sluice add --retries 0 --agent open --cwd . -- 'cat $HOME/key'"
 rule 'nor with an agent that is in none' kept_out
 does shell "sluice add --sandbox none --cwd . -- cat $HOME/key"
-rule 'it cannot say none' grep -q "'sandbox': what its children are kept from" out
+rule 'it cannot say none' grep -q "'sandbox': a run cannot choose the sandbox of its children" out
 printf '{"tasks":[{"argv":["true"],"wrap":["sh","-c","cat %s"]}]}' "$HOME/key" >work/wrap.json
 printf '{"tasks":[{"argv":["true"],"inside":{"sandbox":"bubblewrap","root":"/"}}]}' >work/inside.json
 for member in wrap inside; do
@@ -93,7 +93,7 @@ run sluice show "$id"
 has 'is in another project' 'a file cannot name a project that is in none'
 does shell --spawn next.yaml "$write ', sandbox: none' >\$SLUICE_ARTIFACTS/next.yaml"
 run sluice show "$id"
-has "'sandbox': what its children are kept from" 'a file cannot say none'
+has "'sandbox': a run cannot choose the sandbox of its children" 'a file cannot say none'
 does shell --spawn next.yaml "printf -- '- {argv: [touch, a], retries: 0, cwd: %s}\n' $tmp/elsewhere >\$SLUICE_ARTIFACTS/next.yaml"
 run sluice show "$id"
 has 'is not in a folder of' 'nor name another folder'
@@ -113,7 +113,7 @@ does shell --spawn next.yaml "printf -- '- {argv: [cat, %s], retries: 0, cwd: %s
 rule 'not when a run in a sandbox names it' kept_out
 does shell --spawn next.yaml "$write ', env: {PATH: $HOME}' >\$SLUICE_ARTIFACTS/next.yaml"
 run sluice show "$id"
-has "'env': the environment of its children" 'nor does such a run choose where programs are'
+has "'env': a run cannot set the environment of its children" 'nor does such a run choose where programs are'
 does shell --spawn next.yaml "$write ', spawn: $HOME/key' >\$SLUICE_ARTIFACTS/next.yaml"
 run sluice show "$id"
 has "'spawn': '$HOME/key' is not in a folder of" 'nor which file the daemon reads'

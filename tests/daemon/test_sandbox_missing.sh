@@ -67,7 +67,7 @@ has "sandbox none: 'sluice doctor' shows why" 'status says that there is none'
 run sluice doctor
 has "auto is none, so agents run without a sandbox: cannot create the sandbox: there is no program 'bwrap' in the daemon's PATH; install bubblewrap" \
     'doctor says why'
-has '-> install bubblewrap, then restart the daemon' 'and what to do'
+has '-> sudo apt install bubblewrap && sluice down && sluice up' 'and what to do'
 add --agent shell --cwd "$tmp/work" -- 'test -z "$SLUICE_SANDBOX"'
 rule 'agents run without' becomes "$id" 'done'
 add --sandbox bubblewrap --cwd "$tmp/work" -- true
@@ -90,7 +90,7 @@ run sluice status
 has "sandbox none: 'sluice doctor' shows why" 'one that does not work is none'
 run sluice doctor
 has 'auto is none, so agents run without a sandbox: bwrap: No permissions to create new namespace' 'doctor says why in its own words'
-has '-> let your user create namespaces (docs/guide/sandbox.md), then restart the daemon' 'and what to do about that'
+has '-> # let your user create namespaces (docs/guide/sandbox.md), then restart the daemon, or: sluice config set tasks.sandbox=none' 'and what to do about that'
 add --sandbox bubblewrap --cwd "$tmp/work" -- true
 becomes "$id" held
 says 'bwrap: No permissions to create new namespace' 'and so does why, for a task that asks for one'

@@ -240,10 +240,10 @@ fails taking "agents.taking.env_command: it sets 'SLUICE_TOKEN', which Sluice se
 fails unset "agents.unset.env_credential: cannot open '$tmp/credentials/none'" 'so is a credential that is not there'
 
 run sluice doctor
-has "agents.missing.env_file '$tmp/no-such-file' is not there" 'doctor names a file that is not there'
+has "agents.missing.env_file '$tmp/no-such-file' does not exist" 'doctor names a file that is not there'
 "$SLUICE" config set agents.missing.env_file="$tmp/agent.env" >out 2>&1
 run sluice doctor
-has 'env_file, for their owner alone' 'and that all is well'
+has 'env_file, readable by their owner only' 'and that all is well'
 chmod 644 agent.env
 run sluice doctor
 has "'$tmp/agent.env' has mode 644" 'and a file that others can read'

@@ -84,7 +84,7 @@ TEST(a_token_is_of_one_run_and_ends_with_it) {
     ops_turn(&o);
     struct reply r = ops_ask_as(&o, kept, "GET", "/v1/tasks/web-1", NULL);
     assert_int_equal(r.status, 403);
-    assert_non_null(strstr(reply_text(&r, "error.message"), "its run has ended"));
+    assert_non_null(strstr(reply_text(&r, "error.message"), "belongs to no live run"));
     reply_finish(&r);
     r = ops_ask_as(&o, "00000000000000000000000000000000", "GET", "/v1/tasks/web-1", NULL);
     assert_int_equal(r.status, 403);

@@ -49,7 +49,7 @@ rule 'and says what is missing' says_problem "$home" 'cannot reach PostgreSQL'
 rule 'but not the password' sh -c "! grep -q '$(echo "$store" | sed 's|.*:\([^@]*\)@.*|\1|')' out '$home/sluice.log'"
 mkdir -m 700 "$tmp/alone" && echo "store: {url: \"$store\"}" >"$tmp/alone/sluice.yaml"
 run env "SLUICE_HOME=$tmp/alone" "$SLUICE" doctor
-has '-> start the server, or set store.url to where it is' 'the doctor of a home without a daemon knows what to do, and speaks of no backup'
+has '-> # start the PostgreSQL server, or correct store.url' 'the doctor of a home without a daemon knows what to do, and speaks of no backup'
 run sluice list
 exits 3 'commands find nobody: code 3'
 rule 'and hear why' grep -q 'the store cannot be reached: ' err

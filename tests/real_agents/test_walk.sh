@@ -1,6 +1,6 @@
 #!/bin/sh
-# From an agent that is not logged in to its first merged change, for Claude Code and Codex, as README.md has it ("The first change of
-# an agent"): nothing is charged before the login, the same session continues after it, what is booked is what was charged, and the
+# From an agent that is not logged in to its first merged change, for Claude Code and Codex, as README.md has it ("First agent
+# task"): nothing is charged before the login, the same session continues after it, what is booked is what was charged, and the
 # change is in the branch of the repository. One line of the log for each command, with its time.
 # shellcheck disable=SC1091,SC2016,SC2154 # the kits set home, root, tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
@@ -13,8 +13,8 @@ service ok
 echo key-of-the-stub >"$stub/key"
 git config --global user.name tester
 git config --global user.email tester@localhost
-git init -q -b main "$HOME/src/site"
-git -C "$HOME/src/site" commit -q --allow-empty -m first
+git init -q -b main "$HOME/src/web"
+git -C "$HOME/src/web" commit -q --allow-empty -m first
 
 # No login. Where the service is, is all that a reader does not set.
 cat >"$HOME/.claude/settings.json" <<END
@@ -33,10 +33,15 @@ types() { # COMMAND: in out and err, with its time in the log
     echo "# typed: $((spent / 10)).$((spent % 10)) s, exit code $code: $1"
 }
 
-# The commands of that part of the README, line by line; `claude`, its key and the id of the task as they are here.
+# The commands of that part of the README and of the page about accounts; `claude`, its key and the id of the task as they are here.
 section() { # AGENT KEY ID
-    sed -n '/^## The first change/,/^## Three/p' "$root/README.md" | awk '/^```/ { on = /^```sh/; next } on' |
-        sed -e 's/ *#.*//' -e "s/claude/$1/g" -e "s/ANTHROPIC_API_KEY=.*\"/$2=key-of-the-stub\"/" -e "s/site-1/$3/g" >"$tmp/section"
+    part=$(sed -n '/^Then check what Sluice finds/,/^Commands are tasks/p' "$root/README.md")
+    {
+        echo "$part" | awk '/^```/ { on = /^```sh/; next } on'
+        echo "$part" | grep -o '`sluice [a-z]* web-1`' | tr -d '`'
+        sed -n '/^## An account that needs a person/,/^## When/p' "$root/docs/guide/limits-and-resume.md" |
+            awk '/^```/ { on = /^```sh/; next } on'
+    } | sed -e 's/ *#.*//' -e "s/claude/$1/g" -e "s/ANTHROPIC_API_KEY=.*\"/$2=key-of-the-stub\"/" -e "s/web-1/$3/g" >"$tmp/section"
 }
 
 command_of() { # TEXT: the command of the section that begins with it
@@ -48,12 +53,12 @@ walk() { # AGENT KEY ID MESSAGE
     section "$agent" "$2" "$id"
     : >"$stub/requests"
     scenes "tool echo 'make test, says $agent.' >>README.md" 'ok I have added it.'
-    rule "$agent: ten commands" [ "$(grep -c . "$tmp/section")" = 10 ]
+    rule "$agent: nine commands" [ "$(grep -c . "$tmp/section")" = 9 ]
 
     types "$(command_of 'sluice doctor')"
     grep "agent $agent " "$tmp/out" | grep -q 'not logged in'
     report $? "$agent: doctor says that it is not logged in"
-    rule "$agent: and which variable would do" grep -q "put $2=... into a file and set agents.$agent.env_file" "$tmp/out"
+    rule "$agent: and which variable would do" grep -q "put $2=... in a file and run: sluice config set agents.$agent.env_file=FILE" "$tmp/out"
     types "$(command_of 'sluice config set projects')"
     exits 0 "$agent: the project"
     types "$(command_of 'sluice add')"
@@ -63,7 +68,7 @@ walk() { # AGENT KEY ID MESSAGE
     types "$(command_of 'sluice wait')"
     exits 6 "$agent: wait returns, because a person is needed"
     rule "$agent: and quotes it" grep -q "$agent said: \".*$4" "$tmp/out"
-    rule "$agent: and says how to log in" grep -q "put $2=... into a file and set agents.$agent.env_file" "$tmp/out"
+    rule "$agent: and says how to log in" grep -q "put $2=... in a file and run: sluice config set agents.$agent.env_file=FILE" "$tmp/out"
     rule "$agent: and what to type then" grep -q "$(command_of 'sluice limiter clear')\$" "$tmp/out"
     types "sluice why $id"
     rule "$agent: why says the same" grep -q "$agent said: \".*$4" "$tmp/out"
@@ -97,12 +102,12 @@ walk() { # AGENT KEY ID MESSAGE
     types "$(command_of 'sluice merge')"
     exits 0 "$agent: merge"
     rule "$agent: the change is in the main branch" \
-        [ "$(git -C "$HOME/src/site" show main:README.md | tail -n 1)" = "make test, says $agent." ]
-    rule "$agent: as one commit" [ "$(git -C "$HOME/src/site" rev-list --count main)" = $((1 + ${id#site-})) ]
-    rule "$agent: which the folder of the user has" [ -z "$(git -C "$HOME/src/site" status --porcelain)" ]
+        [ "$(git -C "$HOME/src/web" show main:README.md | tail -n 1)" = "make test, says $agent." ]
+    rule "$agent: as one commit" [ "$(git -C "$HOME/src/web" rev-list --count main)" = $((1 + ${id#web-})) ]
+    rule "$agent: which the folder of the user has" [ -z "$(git -C "$HOME/src/web" status --porcelain)" ]
     rule "$agent: the key is in no file of Sluice" [ -z "$(grep -rl key-of-the-stub "$home")" ]
 }
 
-walk claude ANTHROPIC_API_KEY site-1 'Not logged in'
-walk codex CODEX_API_KEY site-2 '401 Unauthorized'
+walk claude ANTHROPIC_API_KEY web-1 'Not logged in'
+walk codex CODEX_API_KEY web-2 '401 Unauthorized'
 finish
