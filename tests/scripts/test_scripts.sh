@@ -210,6 +210,18 @@ printf 'const char *text = "a folder";\n' >src/base/x.c
 printf '# A page\n\nWhat runs\ngoes on.\n' >docs/reference/cli/x.md
 expect 'texts: a retired phrase over two lines of a page' 1 'docs/reference/cli/x.md:3: "what runs goes on"' "$scripts/check-texts" --root .
 rm -r docs/reference/cli
+mkdir -p docs/guide docs/internals/decisions web/src
+printf '# A page\n\nNobody starts it.\n' >docs/internals/decisions/x.md
+expect 'texts: decisions may quote earlier texts' 0 '' "$scripts/check-texts" --root .
+printf '# A page\n\nNobody starts it.\n' >docs/guide/x.md
+expect 'texts: a retired phrase in a guide page' 1 'docs/guide/x.md:3: "nobody"' "$scripts/check-texts" --root .
+printf '# A page\n' >docs/guide/x.md
+printf "// nobody: a comment\nconst text = 'what runs goes on';\n" >web/src/x.ts
+expect 'texts: a retired phrase on the dashboard' 1 'web/src/x.ts:2: "what runs goes on"' "$scripts/check-texts" --root .
+printf "const text = 'plain';\n" >web/src/x.ts
+printf '# A project\n\nTasks are started by hand.\n' >README.md
+expect 'texts: a retired phrase in the README' 1 'README.md:3: "by hand"' "$scripts/check-texts" --root .
+rm README.md
 
 # --- check-docs -----------------------------------------------------------------------------------
 

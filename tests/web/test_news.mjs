@@ -176,7 +176,7 @@ export async function news() {
                     'a word that is no amount changes nothing',
                 );
                 await page.getByLabel('task, dollars').fill('$200');
-                await says(page, 'its budget is raised, it goes on', raise);
+                await says(page, 'its budget is raised, it continues', raise);
                 const now = await world.api('GET', `/v1/tasks/${id}`);
                 equal(now.budget.task.usd.budget, 200, 'dollars that it may use');
                 ok(now.hold !== 'budget', 'it is not held for its budget');

@@ -49,7 +49,7 @@ export const ACTIONS: Action[] = [
         label: 'Cancel',
         done: 'canceled',
         confirm:
-            'What runs is told to stop; what its runs have added below it is canceled with it.',
+            'Its live run is asked to stop, and tasks that its runs have added are canceled with it.',
     },
     {
         name: 'delete',
@@ -80,7 +80,7 @@ export function changes(fn: (changes: ChangedTask[]) => void): () => void {
 async function askRule(id: string): Promise<string | null> {
     const denied = (await get<Task>(`/v1/tasks/${encodeURIComponent(id)}`)).denied;
     if (!denied?.allow) throw new Error(`${id} is not held because of a denied tool any more`);
-    const text = `${denied.agent} may use ${denied.allow} in this task from now on, and goes on in the same session.`;
+    const text = `${denied.agent} may use ${denied.allow} in this task from now on, and continues in the same session.`;
     return (await ask(`Allow ${id}?`, visible(text), 'Allow', null, true)) === null
         ? null
         : denied.allow;
@@ -163,7 +163,7 @@ export async function act(
             got.tasks.some((task) => task.state === 'running' || task.state === 'starting');
         say(
             running
-                ? `${what}: told to stop`
+                ? `${what}: asked to stop`
                 : `${what}: ${action.done}${already ? ' already' : ''}`,
             false,
             undoOf(action, got, before),
@@ -180,7 +180,7 @@ export async function pause(on: boolean, project?: string): Promise<void> {
         await post(on ? '/v1/pause' : '/v1/resume', project ? { project } : {});
         await readStatus();
         say(
-            `${project ?? 'everything'}: ${on ? 'paused; what runs goes on' : 'goes on'}`,
+            `${project ?? 'everything'}: ${on ? 'paused; live runs continue' : 'resumed'}`,
             false,
             () => pause(!on, project),
         );

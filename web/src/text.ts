@@ -142,7 +142,7 @@ export function spanWord(ms: number): string {
 }
 
 const HOLD: Record<string, string> = {
-    person: 'held by hand',
+    person: 'held manually',
     backoff: 'before the next attempt',
     restart: 'before the next iteration',
     breaker: 'behind a breaker',

@@ -100,7 +100,7 @@ function Form({
                 body,
             );
             say(
-                `${task.id}: ${task.hold === 'budget' && got.hold === null ? 'its budget is raised, it goes on' : 'its budget is changed'}`,
+                `${task.id}: ${task.hold === 'budget' && got.hold === null ? 'its budget is raised, it continues' : 'its budget is changed'}`,
             );
             done(true);
         } catch (error) {
@@ -125,7 +125,7 @@ function Form({
                 <span>a run that passes it</span>
                 <select name="on_budget">
                     <option value="hold" selected={budget.on_budget === 'hold'}>
-                        goes on to its end
+                        continues to its end
                     </option>
                     <option value="stop" selected={budget.on_budget === 'stop'}>
                         is stopped

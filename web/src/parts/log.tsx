@@ -217,7 +217,7 @@ function Foot({
         <p class="log-foot faint num">
             {hasEntries ? `${count(size)} entries and lines` : many(size, 'line')}
             {missing > 0 ? `; the first ${many(missing, 'byte')} are not shown` : ''}
-            {live ? (lost ? '; goes on when the daemon is back' : '; goes on') : ''}
+            {live ? (lost ? '; continues when the daemon is back' : '; live') : ''}
         </p>
     );
 }

@@ -76,7 +76,7 @@ function Stopped({ s }: { s: Status }) {
                                 by <Text of={s.paused_by} />
                             </>
                         ) : null}
-                        {s.paused_at ? `, since ${clock(s.paused_at)}` : ''}. What runs goes on;
+                        {s.paused_at ? `, since ${clock(s.paused_at)}` : ''}. Live runs continue;
                         nothing starts.
                     </span>
                     {scope.value === 'admin' && (
@@ -352,7 +352,7 @@ function Limits({ s }: { s: Status }) {
 
 const LIMITER: Record<string, string> = {
     open: 'open',
-    backoff: 'told to wait',
+    backoff: 'rate limited',
     probing: 'one run goes first',
     ramping: 'coming back',
     reserved: 'only the reserve is left',

@@ -252,7 +252,7 @@ function Attempts({
                                 </td>
                                 <td>
                                     <Mark state={outcomeState(run)} label={false} />{' '}
-                                    {run.outcome ? line(run.outcome) : 'goes on'}
+                                    {run.outcome ? line(run.outcome) : 'running'}
                                     {run.exit_code ? (
                                         <span class="faint"> exit {run.exit_code}</span>
                                     ) : null}
@@ -583,7 +583,7 @@ function FollowUp({ task, after }: { task: TaskFull; after: () => void }) {
             {last && (
                 <p class="message">
                     <span class="faint">
-                        {line(last.by) || 'somebody'} wrote, <Ago at={last.at} />
+                        {line(last.by) || 'Someone'} wrote, <Ago at={last.at} />
                         {last.attempt ? `, for attempt ${last.attempt}` : ''}
                     </span>{' '}
                     <span class="foreign pre" dir="auto">

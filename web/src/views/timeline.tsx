@@ -180,7 +180,7 @@ function RunTable({ runs, at }: { runs: ListedRun[]; at: number }) {
                             <td class="r num">
                                 {run.started_at ? span((run.ended_at ?? at) - run.started_at) : '–'}
                             </td>
-                            <td>{line(run.outcome) || 'goes on'}</td>
+                            <td>{line(run.outcome) || 'running'}</td>
                             <td class="r num">
                                 {short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))}
                             </td>

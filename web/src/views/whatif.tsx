@@ -470,8 +470,8 @@ export function WhatIf() {
                     ) : (
                         !error && (
                             <Empty>
-                                Change a number, then play the queue forward: both futures are shown
-                                side by side. Nothing changes until you say so.
+                                Change a number, then simulate the queue: both futures are shown
+                                side by side. Nothing changes until you apply it.
                             </Empty>
                         )
                     )}
