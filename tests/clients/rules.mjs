@@ -139,7 +139,8 @@ async function errors(client) {
         ),
     );
     const key = { idempotencyKey: 'the-same-key' };
-    const once = async () => (await client.task.add({ tasks: [{ argv: ['true'] }] }, key)).tasks[0].id;
+    const once = async () =>
+        (await client.task.add({ tasks: [{ argv: ['true'] }] }, key)).tasks[0].id;
     rule('a key is done once', (await once()) === (await once()));
     rule(
         'and not for something else',
