@@ -49,7 +49,7 @@ export async function live(world, night) {
         const { id } = items.filter(({ gate }) => gate !== 'limiter').pop();
         await to(page, `#/task/${id}`);
         await page.getByRole('button', { name: 'Hold' }).click();
-        await page.locator('.state', { hasText: 'held by hand' }).waitFor();
+        await page.locator('.state', { hasText: 'held manually' }).waitFor();
         equal((await world.api('GET', `/v1/tasks/${id}`)).state, 'held', 'the task');
         await page.getByRole('button', { name: 'Release' }).click();
         await page.locator('.state', { hasText: 'ready' }).waitFor();

@@ -8,7 +8,7 @@ function text(value: unknown): string {
 
 const REASONS: Record<string, string> = {
     'first-in-order': 'first in order',
-    prerequisites: 'what it needs is there',
+    prerequisites: 'its prerequisites are met',
     executed: 'its command runs',
     succeeded: 'it succeeded',
 };
@@ -44,14 +44,14 @@ const WORDS: Record<string, (d: Data, attempt: string) => string> = {
         `${attempt}ended: ${text(d.outcome ?? d.how)}${d.exit_code ? `, exit ${text(d.exit_code)}` : ''}`,
     'run.merge': (d, attempt) =>
         `${attempt}${text(d.message ?? d.result)}${d.iterates ? '; the next iteration repairs it' : ''}`,
-    'run.stopping': (d, attempt) => `${attempt}is told to stop${reason(d)}`,
+    'run.stopping': (d, attempt) => `${attempt}told to stop${reason(d)}`,
     'task.asked': (d) => `asks: ${text(d.question)}`,
     'task.answered': (d) => `answered${by(d)}: ${text(d.answer)}`,
     'task.question_withdrawn': () => 'its question was withdrawn',
     'task.on_end': (d) =>
         d.result === 'delivered'
             ? 'on_end ran'
-            : `on_end was given up after ${text(d.tries)} tries`,
+            : `on_end failed ${text(d.tries)} times and was given up`,
     'task.escalated': (d) =>
         `escalated from ${text(d.from)} to ${text(d.to)} (step ${text(d.step)} of ${text(d.steps)}): ${text(d.failures)} results were rejected`,
     'task.edited': (d) => `edited${by(d)}`,
@@ -62,11 +62,11 @@ const WORDS: Record<string, (d: Data, attempt: string) => string> = {
     'task.rejected': (d) => `rejected${by(d)}${reason(d)}`,
     'daemon.started': () => 'the daemon started',
     'daemon.paused': (d) => `everything paused${by(d)}`,
-    'daemon.resumed': () => 'everything goes on',
+    'daemon.resumed': () => 'everything resumed',
     'project.deleted': (d) => `project ${text(d.project)} deleted`,
     'project.restored': (d) => `project ${text(d.project)} restored`,
     'project.paused': (d) => `project ${text(d.project)} paused`,
-    'project.resumed': (d) => `project ${text(d.project)} goes on`,
+    'project.resumed': (d) => `project ${text(d.project)} resumed`,
     'limiter.limited': (d) => `account ${text(d.limiter ?? d.name)} is rate limited`,
     'limiter.used': (d) =>
         `account ${text(d.limiter)} has used ${text(d.used)} % of its ${d.window === 'weekly' ? 'weekly' : '5-hour'} window${d.reserved ? '; the rest is reserved' : ''}`,
