@@ -9,7 +9,7 @@ const FOLDER = path.resolve(here, '../../docs/img');
 const PICTURES = [
     ['now', 'now', WIDE],
     ['board', 'board', WIDE],
-    ['task', 'task', WIDE],
+    ['task', 'task', { ...WIDE, height: 610 }],
     ['graph', 'graph', WIDE],
     ['question', 'question', WIDE],
     ['schedule', 'schedule', WIDE],

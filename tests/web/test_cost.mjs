@@ -55,17 +55,35 @@ async function tasksAndFiles(world, page, night) {
         Object.keys(rows).some((id) => id.includes(night.past[0])),
         'a finished task is in the table',
     );
-    for (const [n, name] of [
-        [0, 'sluice-cost-by-project.csv'],
-        [1, 'sluice-cost-by-task.csv'],
+    for (const [n, by, at, name] of [
+        [0, 'project', 1, 'sluice-cost-by-project.csv'],
+        [1, 'task', 3, 'sluice-cost-by-task.csv'],
     ]) {
         const file = await saved(page, () =>
             page.getByRole('button', { name: 'export CSV' }).nth(n).click(),
         );
         equal(file.name, name, 'the name of the file');
-        const lines = file.text.trim().split('\n');
-        ok(lines[0].includes('cost_usd') && lines.length > 2, `${name} has rows`);
+        const sums = costsIn(file.text, by);
+        const shown = Object.entries(await column(page, `usage by ${by}`, at));
+        const known = shown.filter(([, cost]) => cost.includes('$'));
+        ok(known.length > 1, `${by}s with a cost are in the table`);
+        for (const [one, cost] of known)
+            equal(sums[one]?.toFixed(2), number(cost).toFixed(2), `${name}: the cost of ${one}`);
     }
+}
+
+/** The sums of cost_usd in a CSV file. Counted from the end, a comma in a title does not matter. */
+function costsIn(text, by) {
+    const [head, ...rows] = text
+        .trim()
+        .split('\n')
+        .map((row) => row.split(','));
+    const sums = {};
+    for (const row of rows) {
+        const name = row[head.indexOf(by)];
+        sums[name] = (sums[name] ?? 0) + Number(row.at(head.indexOf('cost_usd') - head.length));
+    }
+    return sums;
 }
 
 /** The colour of each name in the key below the chart. */

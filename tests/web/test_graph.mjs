@@ -99,7 +99,7 @@ export async function graphs() {
         const page = await open(world, '#/graph');
         await check(names.stays, async () => {
             await graph(page, 7);
-            await page.getByRole('button', { name: 'closer' }).click();
+            await page.getByRole('button', { name: 'zoom in' }).click();
             await settled(page);
             const before = await camera(page);
             const was = await pixels(page);
@@ -174,7 +174,7 @@ export async function graphs() {
                 first,
             );
             await field.fill('nothing has this');
-            await hits.filter({ hasText: 'no hit' }).waitFor();
+            await hits.filter({ hasText: 'no match' }).waitFor();
             await field.fill('');
         });
         await check(names.fit, async () => {
@@ -219,7 +219,7 @@ export async function graphs() {
                 // On any machine: most frames move a kept picture.
                 ok(drawings * 5 < frames, `${drawings} drawings in ${frames} frames`);
                 for (let n = 0; n < 9; n++)
-                    await large.getByRole('button', { name: 'closer' }).click();
+                    await large.getByRole('button', { name: 'zoom in' }).click();
                 await settled(large);
             }
             await close(large);

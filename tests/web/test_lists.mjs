@@ -216,6 +216,10 @@ export async function lists() {
                 await page.keyboard.press('Escape');
                 await question.waitFor({ state: 'detached' });
                 equal(await field.inputValue(), 'a long prompt', 'what was typed');
+                ok(
+                    await field.evaluate((one) => one === document.activeElement),
+                    'the focus is back',
+                );
             }
             await page.keyboard.press('Escape');
             await question.getByRole('button', { name: 'Discard' }).click();

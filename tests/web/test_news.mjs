@@ -97,7 +97,7 @@ export async function news() {
         );
 
         await check(
-            'a run that waits for its child says so, and whom it lends its place to',
+            'a run that waits for its child says so, and to which task it lends its slot',
             async () => {
                 const [parent] = await world.add({
                     title: 'plan the work',
@@ -117,7 +117,7 @@ export async function news() {
                 await page.locator('.task-sub .lends').waitFor();
                 equal(
                     await text(page, '.task-sub .lends'),
-                    `waits for tasks below it, lends its place to ${child}`,
+                    `waits for its children, lends its slot to ${child}`,
                     'the parent',
                 );
                 await page.locator('.task-sub .lends a').click();
@@ -127,7 +127,7 @@ export async function news() {
                     (id) =>
                         document
                             .querySelector('.task-sub .lends')
-                            ?.textContent.startsWith(`runs in the place of ${id}`),
+                            ?.textContent.startsWith(`runs in the slot of ${id}`),
                     parent,
                 );
                 await to(page, '#/now');
@@ -176,7 +176,7 @@ export async function news() {
                     'a word that is no amount changes nothing',
                 );
                 await page.getByLabel('task, dollars').fill('$200');
-                await says(page, 'its budget is raised, it continues', raise);
+                await says(page, 'budget raised, the task continues', raise);
                 const now = await world.api('GET', `/v1/tasks/${id}`);
                 equal(now.budget.task.usd.budget, 200, 'dollars that it may use');
                 ok(now.hold !== 'budget', 'it is not held for its budget');
@@ -236,7 +236,7 @@ export async function news() {
                 await waiting.getByText('its gate says not yet: review is open').waitFor();
                 await to(page, `#/task/${gated}`);
                 await page
-                    .locator('.is-closed', { hasText: 'Its gate' })
+                    .locator('.is-closed', { hasText: 'Gate' })
                     .getByText('review is open')
                     .waitFor();
                 await to(page, `#/task/${checked}`);

@@ -38,7 +38,7 @@ async function zooms(page) {
     const near = await shows(page, 'the wheel zooms', (now) => length(now) < 0.7 * length(before));
     await page.keyboard.press('-');
     await shows(page, 'a key zooms', (now) => length(now) > 1.1 * length(near));
-    await page.getByRole('button', { name: 'closer' }).click();
+    await page.getByRole('button', { name: 'zoom in' }).click();
     await page.keyboard.press('0');
     await shows(
         page,

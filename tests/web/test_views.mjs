@@ -312,7 +312,7 @@ export async function views(world, night) {
             async () => {
                 await page.locator('.sums', { hasText: 'as it is' }).waitFor();
                 await page.getByLabel('limits.runs').fill('1');
-                await page.getByRole('button', { name: 'Play it forward' }).click();
+                await page.getByRole('button', { name: 'Run the forecast' }).click();
                 await page.locator('.sums', { hasText: 'with the change' }).waitFor();
                 equal(
                     (await world.api('GET', '/v1/config/limits.runs')).value,

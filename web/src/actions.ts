@@ -28,7 +28,7 @@ export const ACTIONS: Action[] = [
         name: 'reject',
         label: 'Reject',
         done: 'rejected',
-        confirm: 'It is done again, as a new iteration.',
+        confirm: 'It runs again as a new iteration.',
         reason: 'What is wrong? The next iteration reads it.',
     },
     { name: 'close', label: 'Close', done: 'closed' },
@@ -40,7 +40,7 @@ export const ACTIONS: Action[] = [
         name: 'again',
         label: 'Do again',
         done: 'queued again',
-        confirm: 'A new iteration begins; what came from the last one is invalidated.',
+        confirm: 'A new iteration begins; the results of the last one are invalidated.',
     },
     { name: 'priority', label: 'To the front', body: { to: 'front' }, done: 'moved to the front' },
     { name: 'hold', label: 'Hold', done: 'held' },
@@ -48,14 +48,13 @@ export const ACTIONS: Action[] = [
         name: 'cancel',
         label: 'Cancel',
         done: 'canceled',
-        confirm:
-            'Its live run is asked to stop, and tasks that its runs have added are canceled with it.',
+        confirm: 'A live run is told to stop. Tasks that its runs added are canceled with it.',
     },
     {
         name: 'delete',
         label: 'Delete',
         done: 'deleted',
-        confirm: 'It is gone for good, with its history. Its children fail as orphans.',
+        confirm: 'The task and its history are deleted for good. Its children fail as orphans.',
     },
 ];
 
@@ -79,7 +78,7 @@ export function changes(fn: (changes: ChangedTask[]) => void): () => void {
 /** The rule as it is now, which the person sees before it is sent; null: no. */
 async function askRule(id: string): Promise<string | null> {
     const denied = (await get<Task>(`/v1/tasks/${encodeURIComponent(id)}`)).denied;
-    if (!denied?.allow) throw new Error(`${id} is not held because of a denied tool any more`);
+    if (!denied?.allow) throw new Error(`${id} is no longer held because of a denied tool`);
     const text = `${denied.agent} may use ${denied.allow} in this task from now on, and continues in the same session.`;
     return (await ask(`Allow ${id}?`, visible(text), 'Allow', null, true)) === null
         ? null
@@ -241,6 +240,6 @@ export function raise(task: string | null, to: RaisedBudget): Promise<boolean> {
     );
     return notify(
         () => post(`/v1/tasks/${encodeURIComponent(task)}/budget`, amounts),
-        `${task}: its budget is raised`,
+        `${task}: budget raised`,
     );
 }

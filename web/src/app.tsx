@@ -200,7 +200,7 @@ function Top() {
 }
 
 const HELP: [string, string][] = [
-    ['j k', 'next, previous row of any list'],
+    ['j k', 'next, previous row in any list'],
     ['1 2 3', 'the buttons of the current item (Needs you)'],
     ['h l', 'column to the left, to the right'],
     ['Enter', 'open the task'],

@@ -69,6 +69,7 @@ function moveBy(step: number): boolean {
 export function keys(): () => void {
     const down = (event: KeyboardEvent) => {
         if (
+            event.defaultPrevented ||
             event.ctrlKey ||
             event.altKey ||
             event.metaKey ||

@@ -145,14 +145,14 @@ const HOLD: Record<string, string> = {
     person: 'held manually',
     backoff: 'before the next attempt',
     restart: 'before the next iteration',
-    breaker: 'behind a breaker',
+    breaker: 'stopped by a breaker',
     budget: 'out of budget',
     review: 'waits for review',
     external: 'waits to be closed',
-    denied: 'its agent was not permitted to do something',
+    denied: 'its agent was denied permission',
     check: 'waits for a check',
     question: 'waits for an answer',
-    candidates: 'its candidates work on it',
+    candidates: 'waits for its candidates',
     taken: 'taken over by a person',
 };
 
@@ -170,19 +170,19 @@ export function gateWords(gate: string): string {
     if (kind === 'lease')
         switch (what) {
             case 'runs':
-                return 'Places for runs';
+                return 'Slots for runs';
             case 'roots':
-                return 'Places for root tasks';
+                return 'Slots for root tasks';
             case 'project':
-                return `Places of project ${key}`;
+                return `Slots of project ${key}`;
             case 'kind':
-                return `Places for kind ${key}`;
+                return `Slots for kind ${key}`;
             case 'agent':
                 return `Agent ${key}`;
             case 'agents':
                 return 'Idle agents';
             case 'limiter':
-                return `Places of account ${key}`;
+                return `Slots of account ${key}`;
             case 'resource':
                 return `Resource ${key}`;
             case 'review':
@@ -194,7 +194,7 @@ export function gateWords(gate: string): string {
             case 'workspaces':
                 return `Workspaces of project ${key}`;
             case 'task':
-                return 'Its last run';
+                return 'Previous run';
             default:
                 return gate;
         }
@@ -210,26 +210,26 @@ export function gateWords(gate: string): string {
         breaker: 'Failed launches',
         limiter: 'Accounts',
         host: 'This machine',
-        budget: 'Budget of everything',
-        'project-budget': 'Budgets of projects',
+        budget: 'Global budget',
+        'project-budget': 'Project budgets',
         pace: 'Pace',
-        other: 'Others',
+        other: 'Other',
     };
     return names[gate] ?? gate;
 }
 
 const GATES: Record<string, string> = {
-    paused: 'Pause of everything',
-    project: 'Pause of its project',
+    paused: 'Global pause',
+    project: 'Project pause',
     held: 'Hold',
-    dependency: 'What it waits for',
-    parent: 'Its parent',
-    artifact: 'Files it needs',
+    dependency: 'Dependencies',
+    parent: 'Parent',
+    artifact: 'Required files',
     hours: 'Opening hours',
-    probe: 'Its gate',
+    probe: 'Gate',
     breaker: 'Launches',
     limiter: 'Account',
-    'project-budget': 'Budget of its project',
+    'project-budget': 'Project budget',
 };
 
 /** The name of a gate that may be open or closed. */

@@ -8,7 +8,7 @@ function text(value: unknown): string {
 
 const REASONS: Record<string, string> = {
     'first-in-order': 'first in order',
-    prerequisites: 'what it needs is there',
+    prerequisites: 'its prerequisites are met',
     executed: 'its command runs',
     succeeded: 'it succeeded',
 };
@@ -44,14 +44,14 @@ const WORDS: Record<string, (d: Data, attempt: string) => string> = {
         `${attempt}ended: ${text(d.outcome ?? d.how)}${d.exit_code ? `, exit ${text(d.exit_code)}` : ''}`,
     'run.merge': (d, attempt) =>
         `${attempt}${text(d.message ?? d.result)}${d.iterates ? '; the next iteration repairs it' : ''}`,
-    'run.stopping': (d, attempt) => `${attempt}was asked to stop${reason(d)}`,
+    'run.stopping': (d, attempt) => `${attempt}told to stop${reason(d)}`,
     'task.asked': (d) => `asks: ${text(d.question)}`,
     'task.answered': (d) => `answered${by(d)}: ${text(d.answer)}`,
     'task.question_withdrawn': () => 'its question was withdrawn',
     'task.on_end': (d) =>
         d.result === 'delivered'
             ? 'on_end ran'
-            : `on_end was given up after ${text(d.tries)} tries`,
+            : `on_end failed ${text(d.tries)} times and was given up`,
     'task.escalated': (d) =>
         `escalated from ${text(d.from)} to ${text(d.to)} (step ${text(d.step)} of ${text(d.steps)}): ${text(d.failures)} results were rejected`,
     'task.edited': (d) => `edited${by(d)}`,

@@ -1,4 +1,4 @@
-// agent.tsx: who works for whom, and whose place it is: another agent instead of the task's, a place that is lent.
+// agent.tsx: who works for whom, and whose slot it is: another agent instead of the task's, a slot that is lent.
 import { clock, line } from '../text';
 import type { LiveRun } from '../types';
 import { Tid } from './small';
@@ -21,7 +21,7 @@ export function Instead({ of: run }: { of: LiveRun }) {
 export function Lends({ to }: { to: string }) {
     return (
         <span class="lends">
-            waits for tasks below it, lends its place to <Tid id={to} />
+            waits for its children, lends its slot to <Tid id={to} />
         </span>
     );
 }
@@ -29,7 +29,7 @@ export function Lends({ to }: { to: string }) {
 export function Borrows({ from }: { from: string }) {
     return (
         <span class="lends">
-            runs in the place of <Tid id={from} />, which waits for it
+            runs in the slot of <Tid id={from} />, which waits for it
         </span>
     );
 }

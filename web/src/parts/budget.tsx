@@ -100,7 +100,7 @@ function Form({
                 body,
             );
             say(
-                `${task.id}: ${task.hold === 'budget' && got.hold === null ? 'its budget is raised, it continues' : 'its budget is changed'}`,
+                `${task.id}: ${task.hold === 'budget' && got.hold === null ? 'budget raised, the task continues' : 'budget changed'}`,
             );
             done(true);
         } catch (error) {
@@ -122,10 +122,10 @@ function Form({
                 </label>
             ))}
             <label>
-                <span>a run that passes it</span>
+                <span>a run that exceeds it</span>
                 <select name="on_budget">
                     <option value="hold" selected={budget.on_budget === 'hold'}>
-                        continues to its end
+                        runs to its end
                     </option>
                     <option value="stop" selected={budget.on_budget === 'stop'}>
                         is stopped
@@ -211,7 +211,7 @@ export function Budget({ task, after }: { task: TaskFull; after: () => void }) {
                     {unknownRuns(budget.unknown_cost_runs)}: not in these dollars.
                 </p>
             )}
-            {handed && <p class="faint small">Handed to tasks below it: {handed}.</p>}
+            {handed && <p class="faint small">Handed to its descendants: {handed}.</p>}
             {may && (held || changing) && (
                 <Form
                     task={task}

@@ -3,6 +3,18 @@ import type { ComponentChildren } from 'preact';
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 
+/** How the dialogs on the page are closed, the topmost last. */
+const shown: { close: () => void }[] = [];
+
+// Escape is handled here and not by the browser: that closes every dialog which no click or typing has come between, and
+// asks its `cancel` event only once.
+addEventListener('keydown', (event: KeyboardEvent) => {
+    const top = shown.at(-1);
+    if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented || !top) return;
+    event.preventDefault();
+    top.close();
+});
+
 export function Dialog({
     title,
     onClose,
@@ -15,11 +27,16 @@ export function Dialog({
     wide?: boolean;
 }) {
     const ref = useRef<HTMLDialogElement>(null);
+    const handle = useRef({ close: onClose });
+    handle.current.close = onClose;
     useEffect(() => {
-        const before = document.activeElement;
-        ref.current?.showModal();
+        const dialog = ref.current;
+        const own = handle.current;
+        dialog?.showModal();
+        shown.push(own);
         return () => {
-            if (before instanceof HTMLElement) before.focus();
+            shown.splice(shown.indexOf(own), 1);
+            dialog?.close(); // which returns the focus to where it was
         };
     }, []);
     return (
@@ -32,8 +49,9 @@ export function Dialog({
                 onClose();
             }}
             onClose={() => {
-                // A browser may close it without asking when Escape is pressed twice.
-                ref.current?.showModal();
+                // A browser may close it without asking, for example at the second "back" on a phone.
+                if (!ref.current) return; // it was closed by the page
+                ref.current.showModal();
                 onClose();
             }}
             onClick={(event) => {

@@ -36,8 +36,8 @@ export function Patch({ lines, name }: { lines: string[] | undefined; name: stri
         <DiffRows rows={rowsOf(lines)} name={name} />
     ) : (
         <p class="faint">
-            The change is too large to be shown here: <code class="command">sluice diff</code> and
-            git have it.
+            The change is too large to show here. Run <code class="command">sluice diff</code> to
+            see it.
         </p>
     );
 }
@@ -146,7 +146,7 @@ export function Changes({ task }: { task: TaskFull }) {
                             full.reload();
                         }}
                     >
-                        look again
+                        reload
                     </button>
                 </>
             }
@@ -154,7 +154,7 @@ export function Changes({ task }: { task: TaskFull }) {
             {error ? (
                 <Problem error={error} />
             ) : (
-                files.length === 0 && !stat.loading && <Empty>It has changed nothing.</Empty>
+                files.length === 0 && !stat.loading && <Empty>No changes.</Empty>
             )}
             {!error && (
                 <ul class="diff-files">
@@ -170,9 +170,7 @@ export function Changes({ task }: { task: TaskFull }) {
                     ))}
                 </ul>
             )}
-            {!error && stat.data?.truncated && (
-                <p class="faint">There are more files than are shown here.</p>
-            )}
+            {!error && stat.data?.truncated && <p class="faint">Not all files are shown.</p>}
         </Section>
     );
 }

@@ -217,7 +217,7 @@ function Foot({
         <p class="log-foot faint num">
             {hasEntries ? `${count(size)} entries and lines` : many(size, 'line')}
             {missing > 0 ? `; the first ${many(missing, 'byte')} are not shown` : ''}
-            {live ? (lost ? '; continues when the daemon is back' : '; live') : ''}
+            {live ? (lost ? '; continues when the daemon is back' : '; still being written') : ''}
         </p>
     );
 }
@@ -312,7 +312,7 @@ function Tools({
                 <Toggle
                     on={view.unfolded}
                     set={view.setUnfolded}
-                    title="show what the tool calls got and returned"
+                    title="show arguments and results of tool calls"
                     label="unfold"
                 />
             )}
@@ -324,11 +324,11 @@ function Tools({
                     label="raw"
                 />
             )}
-            <Toggle on={view.wrap} set={view.setWrap} title="break long lines (w)" label="wrap" />
+            <Toggle on={view.wrap} set={view.setWrap} title="wrap long lines (w)" label="wrap" />
             <Toggle
                 on={view.codes}
                 set={view.setCodes}
-                title="show the codes for a terminal, too"
+                title="show terminal escape codes"
                 label="codes"
             />
             <Toggle
@@ -339,7 +339,7 @@ function Tools({
             />
             <button
                 class="quiet"
-                title="the complete file, as it was written"
+                title="the complete file as it was written"
                 onClick={() => void download(choice)}
             >
                 download
@@ -446,9 +446,7 @@ export function Log({
             </div>
             {error && connection.value !== 'lost' && <p class="problem">{error}</p>}
             {log.items.length === 0 ? (
-                <p class="log-empty">
-                    {live ? 'It has printed nothing yet.' : 'It has printed nothing.'}
-                </p>
+                <p class="log-empty">{live ? 'No output yet.' : 'No output.'}</p>
             ) : (
                 <Items
                     choice={choice}

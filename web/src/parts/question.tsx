@@ -28,7 +28,7 @@ export function orphanedDrafts(open: Question[]): string[] {
 let interrupted = '';
 
 function Deadline({ q }: { q: Question }) {
-    if (!q.deadline) return <span>It waits until it is answered.</span>;
+    if (!q.deadline) return <span>The task waits for an answer.</span>;
     return (
         <span>
             If there is no answer,{' '}
@@ -145,7 +145,7 @@ function Unsent({ of: key, typed }: { of: string; typed: string }) {
 
 function Result({ q, typed }: { q: Question; typed: string }) {
     if (q.state === 'withdrawn')
-        return <p class="faint">Withdrawn: the task went on without an answer.</p>;
+        return <p class="faint">Withdrawn: the task continued without an answer.</p>;
     const late = q.by === 'deadline';
     return (
         <>
@@ -258,7 +258,7 @@ export function QuestionEntry({
     return (
         <article class="question" aria-label={`question of ${task}`}>
             <p class="question-of">
-                <Tid id={task} /> <span class="faint">This question does not exist any more.</span>
+                <Tid id={task} /> <span class="faint">This question no longer exists.</span>
             </p>
             <Unsent of={key} typed={drafts.value[key] ?? ''} />
         </article>

@@ -174,7 +174,7 @@ function File(props: FileProps) {
             </header>
             <Problem error={error} />
             {folded ? null : file.binary ? (
-                <p class="faint review-note">It is not text.</p>
+                <p class="faint review-note">This is not a text file.</p>
             ) : rows ? (
                 <DiffRows
                     rows={rows}
@@ -188,8 +188,8 @@ function File(props: FileProps) {
             )}
             {isCut && !folded && (
                 <p class="faint review-note">
-                    The rest is too large to be shown here: <code class="command">sluice diff</code>{' '}
-                    and git have it.
+                    The rest is too large to show here. Run <code class="command">sluice diff</code>{' '}
+                    to see it.
                 </p>
             )}
         </section>
@@ -406,9 +406,7 @@ export function ReviewMode({ task, after }: { task: TaskFull; after: () => void 
                 />
             </div>
             <Problem error={diff.error} />
-            {files.length === 0 && !diff.loading && !diff.error && (
-                <Empty>It has changed nothing.</Empty>
-            )}
+            {files.length === 0 && !diff.loading && !diff.error && <Empty>No changes.</Empty>}
             <div class="review-columns">
                 <Tree
                     files={files}
@@ -439,7 +437,7 @@ export function ReviewMode({ task, after }: { task: TaskFull; after: () => void 
                         />
                     ))}
                     {diff.data?.truncated && files.length >= 1000 && (
-                        <p class="faint">There are more files than are shown here.</p>
+                        <p class="faint">Not all files are shown.</p>
                     )}
                     {files.length > 0 && <General reviewed={reviewed} />}
                 </div>

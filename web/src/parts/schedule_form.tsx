@@ -216,16 +216,18 @@ function Next({ of: { schedule, problem } }: { of: Preview }) {
                 {schedule ? (
                     <span class="faint">
                         {' '}
-                        {knowsZone(schedule.zone) ? line(schedule.zone) : 'time of this browser'}
+                        {knowsZone(schedule.zone)
+                            ? line(schedule.zone)
+                            : 'time zone of this browser'}
                     </span>
                 ) : null}
             </h3>
             {problem !== null ? (
                 <p class="faint">{line(problem)}</p>
             ) : !schedule ? (
-                <p class="faint">They are shown here when a time is there.</p>
+                <p class="faint">They appear here once a time is entered.</p>
             ) : due.length === 0 ? (
-                <p class="faint">It is not due again.</p>
+                <p class="faint">It has no more due times.</p>
             ) : (
                 <ol class="coming">
                     {due.slice(0, PREVIEWED).map((ms) => (
@@ -516,7 +518,7 @@ export function ScheduleForm({
             <TimeFields
                 f={f}
                 set={set}
-                system={first?.zone && !first.timezone ? first.zone : 'that of the daemon'}
+                system={first?.zone && !first.timezone ? first.zone : 'the zone of the daemon'}
             />
             <Next of={preview} />
             <h2>What it adds</h2>

@@ -132,7 +132,7 @@ function Filters({
                 onInput={(event) => refine({ text: event.currentTarget.value })}
             />
             <button class="quiet" aria-pressed={held} onClick={hold}>
-                {held ? `go on${waiting ? ` (${count(waiting)} new)` : ''}` : 'stop here'}
+                {held ? `continue${waiting ? ` (${count(waiting)} new)` : ''}` : 'pause'}
             </button>
             <span class="faint num">{count(shown)} shown</span>
         </div>
@@ -174,7 +174,7 @@ export function Events() {
             />
             <Problem error={page.error} />
             {shown.length === 0 && !page.loading && (
-                <Empty>{events.length === 0 ? 'Nothing has happened yet.' : 'Nothing fits.'}</Empty>
+                <Empty>{events.length === 0 ? 'No events yet.' : 'No events match.'}</Empty>
             )}
             <VList
                 label="events, newest first"

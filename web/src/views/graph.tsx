@@ -97,13 +97,13 @@ function Zoom({ view, tidy }: { view: ReturnType<typeof useCamera>; tidy: () => 
     const { zoom, fitAll } = view;
     return (
         <div class="zoom" role="group" aria-label="zoom">
-            <button onClick={() => zoom(1.25)} aria-label="closer" title="closer (+)">
+            <button onClick={() => zoom(1.25)} aria-label="zoom in" title="zoom in (+)">
                 +
             </button>
-            <button onClick={() => zoom(0.8)} aria-label="further away" title="further away (−)">
+            <button onClick={() => zoom(0.8)} aria-label="zoom out" title="zoom out (−)">
                 −
             </button>
-            <button onClick={fitAll} title="show everything (0)">
+            <button onClick={fitAll} title="show all (0)">
                 fit
             </button>
             <button onClick={tidy} title="lay everything out again">
@@ -258,7 +258,7 @@ function Find({
                 <>
                     <span class="num faint" role="status">
                         {hits.length === 0
-                            ? 'no hit'
+                            ? 'no match'
                             : at < 0
                               ? `${hits.length} hits`
                               : `${at + 1} of ${hits.length}`}
@@ -336,7 +336,7 @@ function Filters({
                         refine({ state: event.currentTarget.checked ? 'all' : '' })
                     }
                 />{' '}
-                finished too
+                with finished tasks
             </label>
             <select
                 aria-label="fold"
@@ -411,7 +411,7 @@ function PickedTask({ node }: { node: GraphNode }) {
                 ) : null}
             </span>
             <a class="button" href={href('graph', '', { root: node.id })}>
-                around it
+                neighborhood
             </a>
         </p>
     );
@@ -433,7 +433,7 @@ function PickedGroup({ node }: { node: SceneNode }) {
     );
 }
 
-/** The chosen node with what can be folded around it, or what the marks mean. */
+/** The chosen node with what can be folded neighborhood, or what the marks mean. */
 function Legend({
     node,
     scene,
@@ -589,7 +589,7 @@ export function Graph() {
                     />
                 ) : (
                     <div class="graph-canvas busy" aria-busy="true">
-                        <p class="faint">laying it out …</p>
+                        <p class="faint">computing the layout …</p>
                     </div>
                 ))}
             {picture && !asList && (

@@ -86,7 +86,7 @@ function Stopped({ s }: { s: Status }) {
             )}
             {s.store.full && (
                 <p class="alert bad" role="alert">
-                    The disk of the daemon is full: no tasks are taken until there is room.
+                    The daemon’s disk is full: no tasks are accepted until space is freed.
                 </p>
             )}
         </div>
@@ -109,8 +109,8 @@ function Running({ s }: { s: Status }) {
                     }
                 >
                     {s.ready > 0
-                        ? 'Nothing runs. What is ready is stopped by the gates below.'
-                        : 'Nothing runs, and nothing is ready.'}
+                        ? 'Nothing is running. The gates below stop all ready tasks.'
+                        : 'Nothing is running and nothing is ready.'}
                 </Empty>
             ) : (
                 <ul class="rows running">
@@ -287,7 +287,7 @@ function Waiting({ s }: { s: Status }) {
             title="Waiting, by what stops them"
             note={s.partial ? 'counted in part' : undefined}
         >
-            {gates.length === 0 && <Empty>Nothing waits.</Empty>}
+            {gates.length === 0 && <Empty>Nothing is waiting.</Empty>}
             <ul class="rows gates">
                 {gates.map((gate) => {
                     const why = of(gate.gate);
@@ -352,12 +352,12 @@ function Limits({ s }: { s: Status }) {
 
 const LIMITER: Record<string, string> = {
     open: 'open',
-    backoff: 'rate limited',
-    probing: 'one run goes first',
-    ramping: 'coming back',
+    backoff: 'backing off',
+    probing: 'one run probes it',
+    ramping: 'recovering',
     reserved: 'only the reserve is left',
     off_hours: 'outside its opening hours',
-    closed: 'closed: a person must act',
+    closed: 'closed: needs a person',
 };
 
 /** Who takes the tasks of this account meanwhile; asked for when one is closed. */
@@ -614,7 +614,7 @@ export function Now() {
     if (!s)
         return (
             <div class="loading" aria-busy="true">
-                <span class="sr">reading the state</span>
+                <span class="sr">loading the state</span>
             </div>
         );
     const any = Object.values(s.counts).some((n) => (n ?? 0) > 0);

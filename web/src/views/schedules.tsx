@@ -52,7 +52,7 @@ function At({ ms, of: s }: { ms: number; of: Schedule }) {
     );
 }
 
-const zoneWords = (s: Schedule) => (knowsZone(s.zone) ? s.zone : 'time of this browser');
+const zoneWords = (s: Schedule) => (knowsZone(s.zone) ? s.zone : 'time zone of this browser');
 
 function state(s: Schedule): [Task['state'], string] {
     if (s.paused) return ['held', 'paused'];
@@ -97,7 +97,7 @@ const ACTIONS: Action[] = [
         op: 'remove',
         label: 'Remove',
         done: (s) => `${s.name}: removed`,
-        confirm: 'It adds nothing any more. The tasks that it has added stay.',
+        confirm: 'It adds no more tasks. The tasks it has added stay.',
     },
 ];
 
@@ -369,7 +369,7 @@ function Past({ of: s }: { of: Schedule }) {
     return (
         <Section title="Past" note={`${count(s.fired)} fired, ${count(s.skipped)} skipped`}>
             <Problem error={error ?? newest.error} />
-            {rows.length === 0 && !newest.loading && <Empty>Nothing was due yet.</Empty>}
+            {rows.length === 0 && !newest.loading && <Empty>Nothing has been due yet.</Empty>}
             <ul class="past">
                 {rows.map(({ key, row }) => (
                     <li key={key}>{row}</li>
@@ -398,7 +398,7 @@ function Coming({ of: s }: { of: Schedule }) {
         <Section title="Coming" note={line(zoneWords(s))}>
             <Problem error={coming.error} />
             {s.paused && <p class="faint">Paused: nothing is added at these times.</p>}
-            {coming.data?.due.length === 0 && <Empty>It is not due again.</Empty>}
+            {coming.data?.due.length === 0 && <Empty>It has no more due times.</Empty>}
             <ol class="coming">
                 {kept.current.map((ms) => (
                     <li key={ms}>

@@ -67,10 +67,10 @@ function ShareBar({ project }: { project: Project }) {
                 <span class="num">{short(project.tokens)} tokens</span>
                 <span class="num">
                     {Math.abs(off) < 0.005
-                        ? 'as it should be'
+                        ? 'on target'
                         : off < 0
-                          ? `${percent(-off)} below: it goes first`
-                          : `${percent(off)} above: others go first`}
+                          ? `${percent(-off)} below target: goes first`
+                          : `${percent(off)} above target: others go first`}
                 </span>
             </p>
         </li>

@@ -123,12 +123,14 @@ function WhySection({ why, task }: { why: TaskWhy; task: TaskFull }) {
         <Section
             title="Why"
             note={
-                why.queue_position ? `place ${count(why.queue_position)} in the queue` : undefined
+                why.queue_position
+                    ? `position ${count(why.queue_position)} in the queue`
+                    : undefined
             }
             actions={
                 why.gates.length > 0 && (
                     <button class="quiet" onClick={() => setAll(!all)}>
-                        {all ? 'only what is closed' : `all ${why.gates.length} gates`}
+                        {all ? 'only closed gates' : `all ${why.gates.length} gates`}
                     </button>
                 )
             }
@@ -138,9 +140,9 @@ function WhySection({ why, task }: { why: TaskWhy; task: TaskFull }) {
                     of={
                         why.summary ??
                         (LIVE.has(task.state)
-                            ? 'it runs'
+                            ? 'running'
                             : closed.length === 0 && why.gates.length > 0
-                              ? 'every gate is open'
+                              ? 'all gates are open'
                               : task.state)
                     }
                 />
@@ -467,7 +469,7 @@ function Facts({ task }: { task: TaskFull }) {
     if (task.not_before) facts.push(['not before', clock(task.not_before)]);
     if (task.parent) facts.push(['parent', <Tid id={task.parent} />]);
     if (task.group) facts.push(['group', line(task.group)]);
-    if (task.external_id) facts.push(['known elsewhere as', line(task.external_id)]);
+    if (task.external_id) facts.push(['external id', line(task.external_id)]);
     for (const [name, n] of Object.entries(task.counters))
         if (n > 0) facts.push([name.replace('_', ' '), <span class="num">{n}</span>]);
     return (
@@ -502,7 +504,7 @@ function Depends({ task }: { task: TaskFull }) {
             )}
             {kids.length > 0 && (
                 <>
-                    <h3>below it</h3>
+                    <h3>children</h3>
                     <ul class="linked">
                         {kids.map((kid) => (
                             <li key={kid.id}>
@@ -583,7 +585,7 @@ function FollowUp({ task, after }: { task: TaskFull; after: () => void }) {
             {last && (
                 <p class="message">
                     <span class="faint">
-                        {line(last.by) || 'Someone'} wrote, <Ago at={last.at} />
+                        {line(last.by) || 'an unknown user'} wrote, <Ago at={last.at} />
                         {last.attempt ? `, for attempt ${last.attempt}` : ''}
                     </span>{' '}
                     <span class="foreign pre" dir="auto">
@@ -596,12 +598,12 @@ function FollowUp({ task, after }: { task: TaskFull; after: () => void }) {
     );
 }
 
-// What prepares its worktree has a log when it has succeeded, has failed, or is at work.
+// What preparing its worktree has a log when it has succeeded, has failed, or is at work.
 function hasPrepared(run: Run, doing?: string | null) {
     return (
         /\bprepared\b/.test(String(run.applied ?? '')) ||
         /^prepare\b/.test(run.message ?? '') ||
-        doing === 'prepares its worktree'
+        doing === 'preparing its worktree'
     );
 }
 

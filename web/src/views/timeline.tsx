@@ -97,7 +97,7 @@ function Filters({
                         {label}
                     </button>
                 ))}
-                <button class="quiet" title="show everything (0)" onClick={() => show(0)}>
+                <button class="quiet" title="show all (0)" onClick={() => show(0)}>
                     fit
                 </button>
             </div>
@@ -413,14 +413,10 @@ function Drawing({
                         now
                     </button>
                 )}
-                <button onClick={() => zoom(1.5)} aria-label="closer" title="closer (+)">
+                <button onClick={() => zoom(1.5)} aria-label="zoom in" title="zoom in (+)">
                     +
                 </button>
-                <button
-                    onClick={() => zoom(1 / 1.5)}
-                    aria-label="further away"
-                    title="further away (−)"
-                >
+                <button onClick={() => zoom(1 / 1.5)} aria-label="zoom out" title="zoom out (−)">
                     −
                 </button>
             </div>

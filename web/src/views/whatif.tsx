@@ -21,7 +21,7 @@ interface Setting {
 const TRIED =
     /^(limits\.(runs|roots|resource\..+)|kinds\.[^.]+\.max_running|projects\.[^.]+\.(weight|max_running)|agents\.[^.]+\.slots|limiters\.[^.]+\.max_running)$/;
 const GROUPS: [string, RegExp][] = [
-    ['Places', /^limits\./],
+    ['Slots', /^limits\./],
     ['Projects', /^projects\./],
     ['Agents', /^agents\./],
     ['Accounts', /^limiters\./],
@@ -101,10 +101,10 @@ function Sums({ now, then, changed }: { now: Outlook; then: Outlook; changed: bo
                     ? `; ${count(then.others)} wait for a person, a file or a task that failed`
                     : ''}
                 {then.later > 0
-                    ? `; ${count(then.later)} more may be finished after the end of this forecast`
+                    ? `; ${count(then.later)} more may finish after the end of this forecast`
                     : ''}
-                . {now.paused ? 'Everything is paused: this begins with a resume. ' : ''}
-                Each run takes as long as such runs took. Assuming no new tasks.
+                . {now.paused ? 'Everything is paused: the forecast begins with a resume. ' : ''}
+                Each run takes as long as similar runs did. Assuming no new tasks.
             </p>
         </>
     );
@@ -354,9 +354,9 @@ function usePlay() {
             .join(', ');
         if (
             (await ask(
-                'Make it so?',
+                'Apply this change?',
                 `The configuration of the daemon changes at once: ${list}. Raising a cap starts work, lowering one stops nothing.`,
-                'Make it so',
+                'Apply',
             )) === null
         )
             return;
@@ -447,11 +447,11 @@ export function WhatIf() {
                         )}
                         {played > 0 && n > 0 && answer && scope.value === 'admin' && (
                             <button type="button" onClick={apply}>
-                                Make it so
+                                Apply
                             </button>
                         )}
                         <button type="submit" class="primary" disabled={busy}>
-                            {busy ? 'playing …' : 'Play it forward'}
+                            {busy ? 'playing …' : 'Run the forecast'}
                         </button>
                     </div>
                 </form>
@@ -470,8 +470,8 @@ export function WhatIf() {
                     ) : (
                         !error && (
                             <Empty>
-                                Change a number, then simulate the queue: both futures are shown
-                                side by side. Nothing changes until you apply it.
+                                Change a number, then run the forecast: both results are shown side
+                                by side. Nothing changes until you apply it.
                             </Empty>
                         )
                     )}
