@@ -1433,7 +1433,7 @@ export interface Gate {
     gate: string;
     /** it does not stop the task */
     open: boolean;
-    /** why it is closed; stopped by a breaker with the error of the last launch */
+    /** why it is closed; behind a breaker with the error of the last launch */
     reason: string | null;
     /** when it opens, if it is known */
     opens_at: number | null;
