@@ -25,9 +25,10 @@
 #include "os/proc.h"
 #include "store/await.h"
 
-#define TRIES_MAX   100 /* of 10 ms, while the holder of the lock is unknown */
-#define COPY_BYTES  (256 << 10)
-#define TRIES_ENDED 500 /* the same while the lock's owner is known to have ended */
+#define TRIES_MAX     100 /* of 10 ms, while the holder of the lock is unknown */
+#define TRIES_ENDED   500 /* the same while the lock's owner is known to have ended */
+#define COPY_BYTES    (256 << 10)
+#define VOUCHER_EPOCH " epoch "
 
 void sqlite_file_finish(struct sqlite_file *file) {
     fd_closep(&file->lock);
@@ -202,8 +203,6 @@ void sqlite_file_read_holder(const struct sqlite_file *file, char *ret_who, size
 
 /* Since Linux 6.8: an identifier of the mount that is not used again. STATX_MNT_ID is given to the
  * next mount after an unmount. */
-#define VOUCHER_EPOCH " epoch "
-
 #ifndef STATX_MNT_ID_UNIQUE
 #define STATX_MNT_ID_UNIQUE 0x00004000U
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -159,6 +160,38 @@ FIXTURE_TEST(a_really_full_disk_loses_nothing) {
         return; /* test_sqlite_faults.c fills a simulated one */
     }
     fill_a_real_disk(f);
+}
+
+/* A process adds tasks and is killed after an error. */
+static void leave_log_behind(struct kit_file *f) {
+    _cleanup_(freep) char *lock = kit_path(f->folder, "store.db-lock");
+    pid_t pid = fork();
+    int status = 1;
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct store *store = open_with_reserve(f);
+        for (unsigned i = 0; i < 4; i++)
+            if (add_bytes(store, 1 + i * 10, 16000, &f->err) != STORE_OK)
+                _exit(1);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(truncate(lock, 0), 0);
+}
+
+FIXTURE_TEST(the_log_is_renewed_on_a_full_disk_with_the_reserve) {
+    struct kit_file *f = *state;
+    if (!small_disk_mount(f->folder, DISK_MB)) {
+        print_message("no right to mount a small disk here: not tested\n");
+        return;
+    }
+    leave_log_behind(f);
+    small_disk_fill(f->folder, "filler");
+    struct store *store = open_with_reserve(f);
+    assert_true(info_of(store).reserve_used);
+    assert_int_equal(kit_load(store, &(struct store_reader){ 0 }).tasks, 4 * 4);
+    store_close(store);
 }
 
 FIXTURE_TEST(the_reserve_comes_back_with_the_space) {
