@@ -48,7 +48,7 @@ export const ACTIONS: Action[] = [
         name: 'cancel',
         label: 'Cancel',
         done: 'canceled',
-        confirm: 'A live run is told to stop. Tasks that its runs added are canceled with it.',
+        confirm: 'A live run is asked to stop. Tasks that its runs added are canceled with it.',
     },
     {
         name: 'delete',

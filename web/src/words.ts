@@ -44,7 +44,7 @@ const WORDS: Record<string, (d: Data, attempt: string) => string> = {
         `${attempt}ended: ${text(d.outcome ?? d.how)}${d.exit_code ? `, exit ${text(d.exit_code)}` : ''}`,
     'run.merge': (d, attempt) =>
         `${attempt}${text(d.message ?? d.result)}${d.iterates ? '; the next iteration repairs it' : ''}`,
-    'run.stopping': (d, attempt) => `${attempt}told to stop${reason(d)}`,
+    'run.stopping': (d, attempt) => `${attempt}asked to stop${reason(d)}`,
     'task.asked': (d) => `asks: ${text(d.question)}`,
     'task.answered': (d) => `answered${by(d)}: ${text(d.answer)}`,
     'task.question_withdrawn': () => 'its question was withdrawn',
