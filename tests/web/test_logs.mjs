@@ -291,7 +291,7 @@ export async function logs(world) {
             await page.locator('.connected.lost').waitFor();
             ok(await before(1).isVisible(), 'output that was read stays');
             ok(await before(2).isVisible(), 'errors that were read stay');
-            await page.getByText('goes on when the daemon is back').waitFor();
+            await page.getByText('continues when the daemon is back').waitFor();
             world.up();
             await page.locator('.connected.live').waitFor();
             ok(await before(1).isVisible(), 'it stays while it is read again');
