@@ -230,7 +230,10 @@ export async function schedules() {
                 await page.getByRole('button', { name: 'File' }).click();
                 await page.getByLabel(/^A task file/).fill('/tmp/tasks.yaml');
                 await page.getByRole('button', { name: 'Add', exact: true }).click();
-                await form(page).getByRole('alert').getByText('cannot be changed over TCP').waitFor();
+                await form(page)
+                    .getByRole('alert')
+                    .getByText('cannot be changed over TCP')
+                    .waitFor();
                 await page.getByRole('button', { name: 'Command' }).click();
                 await page.getByLabel('Command, given to sh -c').fill('true');
                 await page.getByRole('button', { name: 'Add', exact: true }).click();
