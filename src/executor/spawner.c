@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +37,10 @@ struct blocked_child {
     int error;          /* why it did not execute its program */
 };
 
-/* Both are found before the first start, and do not change. */
+/* Found before the first start, and does not change. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint64_t ignored_signals; /* bit N - 1 */
-static int null_fd = -1;         /* /dev/null */
+static atomic_int null_fd = -1;  /* /dev/null, once it was opened */
 
 /* By raw system calls: libc refuses to look at those that it reserves (32 and 33), and one that
  * our parent has ignored stays ignored across exec. The first word is the handler, and all zero means
@@ -60,9 +61,20 @@ static void find_inherited(void) {
             && action.words[0] == (unsigned long)(uintptr_t)SIG_IGN)
             ignored_signals |= UINT64_C(1) << (signal - 1);
     ignored_signals |= UINT64_C(1) << (SIGPIPE - 1); /* by main, or by a test that does not yet */
-    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    null_fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, SPAWN_FDS);
-    fd_closep(&fd);
+}
+
+/* Opened by the first start that can. 0 or the error. */
+static int open_null(void) {
+    int none = -1;
+    if (atomic_load(&null_fd) >= 0)
+        return 0;
+    _cleanup_(fd_closep) int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, SPAWN_FDS);
+    if (high < 0)
+        return errno;
+    if (!atomic_compare_exchange_strong(&null_fd, &none, high))
+        (void)close(high); /* another thread was first */
+    return 0;
 }
 
 /* Not left to exec, which wakes our thread before it closes anything: a daemon that exits then would
@@ -128,7 +140,9 @@ static int spawn_blocked(const struct spawn *spawn, pid_t *ret_pid) {
     size_t count = 0;
     assert(!spawn->cwd && strchr(spawn->program, '/'));
     pthread_once(&once, find_inherited);
-    int error = null_fd < 0 ? EMFILE : raise_files(&child, made, &count);
+    int error = open_null();
+    if (error == 0)
+        error = raise_files(&child, made, &count);
     if (error == 0)
         error = clone_blocked(&child, ret_pid);
     while (count-- > 0)
