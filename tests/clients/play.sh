@@ -79,11 +79,13 @@ prints True 'and without it through XDG_DATA_HOME'
 SLUICE_HOME=$tmp/a-long-path-of-a-home-that-has-no-room-in-the-address-of-a-socket/which-is-at-most-107-bytes-long-on-linux/home
 export SLUICE_HOME
 mkdir -p "$SLUICE_HOME"
+short=/tmp/sluice-$(id -u) # where the program puts the socket of a long path
+had_short=$([ -e "$short" ] && echo yes || echo no)
 "$SLUICE" up >"$tmp/up" 2>&1
 find_socket
 prints True 'and with a long path, whose socket is in /tmp'
 "$SLUICE" down --wait >"$tmp/down" 2>&1
-rmdir "/tmp/sluice-$(id -u)" 2>"$tmp/err" || : # others may use it
+[ "$had_short" = yes ] || rmdir "$short" 2>"$tmp/err" || : # others may use it
 find_socket
 not_found=$code
 rule 'without a daemon it fails' [ "$not_found" != 0 ]
