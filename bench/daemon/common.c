@@ -15,8 +15,6 @@
 
 #define BULK 1000
 
-static int missed;
-
 double bench_now(void) {
     return (double)rig_now_us() / 1e6;
 }
@@ -44,21 +42,6 @@ void bench_say(const char *format, ...) {
     fputc('\n', stdout);
     (void)fflush(stdout);
     va_end(args);
-}
-
-void bench_goal(bool met, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    missed += !met;
-    fputs(met ? "  goal met:    " : "  GOAL MISSED: ", stdout);
-    vprintf(format, args);
-    fputc('\n', stdout);
-    (void)fflush(stdout);
-    va_end(args);
-}
-
-int bench_missed(void) {
-    return missed;
 }
 
 static void must(bool ok, const char *what) {

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "goal.h"
 #include "torture/rig.h"
 
 #define BENCH_ROUNDS 3
@@ -19,9 +20,7 @@ struct bench_programs {
 double bench_now(void); /* monotonic seconds */
 double bench_median(double *values, size_t count);
 double bench_percentile(double *values, size_t count, double part);
-/* Prints one goal and whether it is met. */
-void bench_goal(bool met, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int bench_missed(void);
+/* Prints a line, indented. */
 void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A daemon that is paused until it is resumed. `config` may be NULL. */

@@ -7,7 +7,6 @@
 #include <ftw.h>
 #include <malloc.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "engine/engine_kit.h"
+#include "goal.h"
 #include "harness/no_waits.h"
 #include "os/log.h"
 
@@ -39,23 +39,11 @@
              "events: {keep: 500000}\n"
 
 static struct kit kit;
-static int missed;
 
 static double processor_us(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-__attribute__((format(printf, 2, 3))) static void goal(bool met, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    missed += !met;
-    fputs(met ? "  goal met:    " : "  GOAL MISSED: ", stdout);
-    vprintf(format, args);
-    fputc('\n', stdout);
-    (void)fflush(stdout);
-    va_end(args);
 }
 
 /* --- work ------------------------------------------------------------------------------------ */
@@ -180,8 +168,8 @@ static void judge(const struct series *series, const char *what, const double *c
     for (size_t i = 1; i < series->count; i++) {
         double log_ratio = log((double)series->tasks[i]) / log((double)series->tasks[0]);
         double ratio = costs[i] / base;
-        goal(ratio <= MARGIN * log_ratio, "%s with %zu %s: %.2f times (at most %.2f)", what,
-             series->tasks[i], series->name, ratio, MARGIN * log_ratio);
+        bench_goal(ratio <= MARGIN * log_ratio, "%s with %zu %s: %.2f times (at most %.2f)", what,
+                   series->tasks[i], series->name, ratio, MARGIN * log_ratio);
     }
 }
 
@@ -277,12 +265,12 @@ static void judge_days(void) {
     double heap = most_of(offsetof(struct day, heap), 3) / (double)base->heap;
     double disk = most_of(offsetof(struct day, disk), 3) / (double)base->disk;
     size_t open = (size_t)most_of(offsetof(struct day, descriptors), 3);
-    goal(heap <= WEEK_MARGIN, "heap after %zu days: %.2f times that of day 3 (at most %.2f)",
-         day_count, heap, WEEK_MARGIN);
-    goal(disk <= WEEK_MARGIN, "disk after %zu days: %.2f times that of day 3 (at most %.2f)",
-         day_count, disk, WEEK_MARGIN);
-    goal(open <= base->descriptors, "descriptors after %zu days: %zu, on day 3 %zu", day_count,
-         open, base->descriptors);
+    bench_goal(heap <= WEEK_MARGIN, "heap after %zu days: %.2f times that of day 3 (at most %.2f)",
+               day_count, heap, WEEK_MARGIN);
+    bench_goal(disk <= WEEK_MARGIN, "disk after %zu days: %.2f times that of day 3 (at most %.2f)",
+               day_count, disk, WEEK_MARGIN);
+    bench_goal(open <= base->descriptors, "descriptors after %zu days: %zu, on day 3 %zu",
+               day_count, open, base->descriptors);
 }
 
 /* --- the result ------------------------------------------------------------------------------ */
@@ -345,5 +333,5 @@ int main(int argc, char **argv) {
     judge(&finished, "a submit", finished.submit_us);
     judge(&finished, "a run", finished.run_us);
     judge_days();
-    return missed > 0;
+    return bench_missed() > 0;
 }
