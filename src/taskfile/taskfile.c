@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/foreign_names.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
 #include "base/symbol_table.h"
@@ -349,11 +350,16 @@ static int take_head_key(const struct taskfile *file, const struct yaml_node *ke
     if (nearest.best)
         return fail_at(file, key, err, "a file of tasks has no %s; did you mean '%s'?",
                        yaml_noun(key).text, nearest.best);
+    bool is_member = task_member_find(key->text);
+    const char *foreign = is_member ? NULL : foreign_name(FOREIGN_MEMBER, key->text);
     return fail_at(file, key, err,
                    "a file of tasks has no %s; it has project, group, draft, defaults and "
-                   "tasks%s",
+                   "tasks%s%s%s",
                    yaml_noun(key).text,
-                   task_member_find(key->text) ? ", and that is a member of a task" : "");
+                   is_member ? ", and that is a member of a task"
+                   : foreign ? ", and a task has '"
+                             : "",
+                   foreign ? foreign : "", foreign ? "'" : "");
 }
 
 /* The value of a key; NULL if missing or null. */

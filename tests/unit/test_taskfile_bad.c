@@ -66,6 +66,8 @@ TEST(heads_that_are_wrong_are_refused) {
                                   "'tasks'?");
     refused("run: x\n", "t.yaml:1:1: a file of tasks has no 'run'; it has project, group, draft, "
                         "defaults and tasks, and that is a member of a task");
+    refused("command: x\n", "t.yaml:1:1: a file of tasks has no 'command'; it has project, group, "
+                            "draft, defaults and tasks, and a task has 'argv' or 'run'");
     refused("colour: red\n", "t.yaml:1:1: a file of tasks has no 'colour'; it has project, group, "
                              "draft, defaults and tasks");
     refused("tasks: [{run: x}]\ntasks: [{run: x}]\n",
